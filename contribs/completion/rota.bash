@@ -1,0 +1,103 @@
+# contribs/completion/rota.bash - bash completion for rota and its sister commands.
+#
+# Use it with:  . contribs/completion/rota.bash
+# A test compares the options below with --help and the man pages.
+
+# Every spelling of every option; those that take an argument end in "=".
+declare -gA _rota_options=(
+  [rsubmit]="-J= --job-name= --name= -A= --project= --account= -G= --gpus= --gpus-per-node= -g=
+    --gpus-per-task= --gpu= -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem= -t= --time=
+    -o= --output= -e= --error= -D= --chdir= --kind= --requeue --no-requeue --wrap= -W --wait -P --parsable --json
+    -Q --quiet -v --verbose -h --help --usage -V --version"
+  [rqueue]="-u= --user= --me -A= --project= --account= -t= --state= --states= --name= -j= --job= --jobs= -a --all
+    -o= --format= -n --noheader -P --parsable --json --watch -v --verbose -h --help --usage -V --version"
+  [rcancel]="-n= --name= --job-name= -u= --user= --me -A= --project= --account= -t= --state= --states= -s=
+    --signal= -Q --quiet -v --verbose -h --help --usage -V --version"
+  [rinfo]="--gpus -n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
+  [rlogs]="-f --follow --tail= -e --error --task= -v --verbose -h --help --usage -V --version"
+  [rota]="--json -v --verbose -h --help --usage -V --version"
+)
+_rota_states="PENDING STARTING RUNNING COMPLETING COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL OUT_OF_MEMORY
+  LAUNCH_FAILED all"
+
+# Candidates from a list of words; the last part of a list with commas is what is completed.
+_rota_words() {
+  local word=$1 before=
+  shift
+  if [[ $word == *,* ]]; then
+    before=${word%,*},
+    word=${word##*,}
+  fi
+  mapfile -t COMPREPLY < <(compgen -P "$before" -W "$*" -- "$word")
+}
+
+# What the cluster knows; nothing when it cannot be asked.
+_rota_jobs() { rqueue --noheader -o "%${1:-i}" 2>/dev/null | sort -u; }
+_rota_nodes() { rinfo --noheader --parsable 2>/dev/null | cut -d '|' -f 1; }
+
+# The argument of an option.
+_rota_argument() {
+  local command=$1 option=$2 word=$3
+  case $command:$option in
+    rsubmit:--kind) _rota_words "$word" train interactive inference ;;
+    rsubmit:-D | rsubmit:--chdir) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
+    rsubmit:-o | rsubmit:-e | rsubmit:--output | rsubmit:--error)
+      mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    rqueue:-t | rqueue:--state* | rcancel:-t | rcancel:--state*) _rota_words "$word" "$_rota_states" ;;
+    rqueue:-u | rcancel:-u | *:--user) _rota_words "$word" "$(compgen -u)" ;;
+    *:-A | *:--project | *:--account) _rota_words "$word" "$(_rota_jobs a)" ;;
+    rqueue:-j | rqueue:--job | rqueue:--jobs) _rota_words "$word" "$(_rota_jobs)" ;;
+    rqueue:--name | rcancel:-n | rcancel:--name | rcancel:--job-name) _rota_words "$word" "$(_rota_jobs j)" ;;
+    rcancel:-s | rcancel:--signal) _rota_words "$word" "$(compgen -A signal SIG | sed 's/^SIG//')" ;;
+    *) COMPREPLY=() ;;
+  esac
+}
+
+# A word that is neither an option nor the argument of one.
+_rota_operand() {
+  local command=$1 word=$2
+  case $command in
+    rsubmit) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    rcancel | rlogs) _rota_words "$word" "$(_rota_jobs)" ;;
+    rinfo) _rota_words "$word" "$(_rota_nodes)" ;;
+    rota) _rota_words "$word" version ping submit queue cancel info logs ;;
+  esac
+}
+
+_rota_complete() {
+  local command=${COMP_WORDS[0]##*/} word=${COMP_WORDS[COMP_CWORD]} before= option i
+  COMPREPLY=()
+  if [[ $command == rota ]]; then
+    for ((i = 1; i < COMP_CWORD; ++i)); do
+      [[ ${COMP_WORDS[i]} == -* ]] && continue
+      [[ -n ${_rota_options[r${COMP_WORDS[i]}]:-} ]] && command=r${COMP_WORDS[i]}
+      [[ ${COMP_WORDS[i]} == version || ${COMP_WORDS[i]} == ping ]] && command=rota-word
+      break
+    done
+  fi
+  # "--kind=tr" is three words to bash: --kind, = and tr.
+  ((COMP_CWORD > 0)) && before=${COMP_WORDS[COMP_CWORD - 1]}
+  if [[ $word == "=" ]]; then
+    word=
+  elif [[ $before == "=" && $COMP_CWORD -gt 1 ]]; then
+    before=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  if [[ $command == rota-word ]]; then
+    _rota_words "$word" --json
+    return
+  fi
+  for option in ${_rota_options[$command]:-}; do
+    if [[ $option == "$before=" ]]; then
+      _rota_argument "$command" "$before" "$word"
+      return
+    fi
+  done
+  if [[ $word == -* ]]; then
+    local all=${_rota_options[$command]:-}
+    _rota_words "$word" "${all//=/}"
+  else
+    _rota_operand "$command" "$word"
+  fi
+}
+
+complete -o default -F _rota_complete rsubmit rqueue rcancel rinfo rlogs rota

@@ -1,0 +1,37 @@
+// commands/directives.h - the #ROTA lines at the top of a script, as words. No files, no options.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/result.h"
+
+namespace rota::commands {
+
+struct DirectiveWord {
+  std::string text;          // with quotes and backslashes taken away
+  std::uint32_t column = 0;  // of its first character, from 1, in bytes
+
+  friend bool operator==(const DirectiveWord&, const DirectiveWord&) = default;
+};
+
+struct DirectiveLine {
+  std::uint32_t line = 0;  // from 1
+  std::vector<DirectiveWord> words;
+
+  friend bool operator==(const DirectiveLine&, const DirectiveLine&) = default;
+};
+
+struct Directives {
+  std::vector<DirectiveLine> lines;
+  /// The first #ROTA line below the first command, where none is read any more; 0: there is none.
+  std::uint32_t ignored_line = 0;
+};
+
+/// Lines that start with "#ROTA" and a blank, until the first line that is neither blank nor a
+/// comment. Words are split and quoted as a shell would: '...', "...", backslash, and # at the
+/// start of a word begins a comment; nothing is expanded. Errors begin with "name:line:column: ".
+Result<Directives> directives_parse(std::string_view script, std::string_view name);
+
+}  // namespace rota::commands

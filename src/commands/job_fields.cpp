@@ -1,0 +1,119 @@
+// commands/job_fields.cpp - what each field of a job looks like.
+#include "commands/job_fields.h"
+
+#include <algorithm>
+#include <array>
+
+#include "common/format.h"
+#include "common/hostlist.h"
+#include "common/units.h"
+
+namespace rota::commands {
+namespace {
+
+void append_number(std::string& out, std::uint64_t number) {
+  const fmt::format_int digits(number);
+  out.append(digits.data(), digits.size());
+}
+
+/// A duration in Slurm's form, or the word for its absence.
+void append_limit(std::string& out, const JobView& job) {
+  const std::int64_t seconds = job.spec.time_limit_seconds;
+  out += seconds == 0 ? "UNLIMITED" : elapsed_format(std::chrono::seconds(seconds));
+}
+
+void append_left(std::string& out, const JobView& job) {
+  if (job.spec.time_limit_seconds == 0) {
+    out += "UNLIMITED";
+    return;
+  }
+  const Duration limit = std::chrono::seconds(job.spec.time_limit_seconds);
+  out += elapsed_format(std::max(Duration(0), limit - elapsed_of(job)));
+}
+
+void append_time(std::string& out, WallTime time) { out += time ? rfc3339(time) : "N/A"; }
+
+void append_nodes(std::string& out, const JobView& job) { out += hostlist_fold(job.nodes); }
+
+bool shows_nodes(const JobView& job) {
+  return !job.nodes.empty() && job.state != JobState::pending &&
+         (job.reason.empty() || !is_final(job.state));
+}
+
+/// Slurm's NODELIST(REASON).
+void append_nodes_or_reason(std::string& out, const JobView& job) {
+  if (shows_nodes(job)) return append_nodes(out, job);
+  const std::string_view reason = reason_of(job);
+  if (reason.empty()) return append_nodes(out, job);
+  out += '(';
+  out += reason;
+  out += ')';
+}
+
+using Out = std::string&;
+using View = const JobView&;
+constexpr auto fields = std::to_array<JobField>({
+    {'i', "id", "JOBID", [](Out out, View job) { append_number(out, job.id.value); }},
+    {'j', "name", "NAME", [](Out out, View job) { out += job.spec.name; }},
+    {'u', "user", "USER", [](Out out, View job) { out += job.owner.user; }},
+    {'U', "uid", "UID", [](Out out, View job) { append_number(out, job.owner.uid); }},
+    {'a', "project", "PROJECT", [](Out out, View job) { out += job.spec.project; }},
+    {0, "kind", "KIND", [](Out out, View job) { out += name_of(job.spec.kind); }},
+    {'T', "state", "STATE", [](Out out, View job) { out += name_of(job.state); }},
+    {'t', "state_code", "ST", [](Out out, View job) { out += code_of(job.state); }},
+    {'M', "elapsed", "TIME", [](Out out, View job) { out += elapsed_format(elapsed_of(job)); }},
+    {'l', "time_limit", "TIME_LIMIT", append_limit},
+    {'L', "time_left", "TIME_LEFT", append_left},
+    {'b', "gpus", "GPUS", [](Out out, View job) { append_number(out, job.gpu_count); }},
+    {'D', "node_count", "NODES", [](Out out, View job) { append_number(out, node_count(job)); }},
+    {'N', "nodes", "NODELIST", append_nodes},
+    {'C', "cpus", "CPUS",
+     [](Out out, View job) {
+       append_number(out, std::uint64_t{job.spec.task_count} * job.spec.task.cpu_count);
+     }},
+    {0, "tasks", "TASKS", [](Out out, View job) { append_number(out, job.spec.task_count); }},
+    {'m', "memory", "MEMORY",
+     [](Out out, View job) { out += size_format(job.spec.node.memory_bytes); }},
+    {'R', "nodes_or_reason", "NODELIST(REASON)", append_nodes_or_reason},
+    {'r', "reason", "REASON",
+     [](Out out, View job) { out += reason_of(job).empty() ? "None" : reason_of(job); }},
+    {0, "reason_detail", "DETAIL", [](Out out, View job) { out += job.reason; }},
+    {'V', "submit_time", "SUBMIT_TIME", [](Out out, View job) { append_time(out, job.submit_time); }},
+    {'S', "start_time", "START_TIME", [](Out out, View job) { append_time(out, job.start_time); }},
+    {'e', "end_time", "END_TIME", [](Out out, View job) { append_time(out, job.end_time); }},
+    {0, "restarts", "RESTARTS", [](Out out, View job) { append_number(out, job.restarts); }},
+    {0, "exit_code", "EXIT",
+     [](Out out, View job) {
+       // Slurm's pair: the code, and the signal behind a colon.
+       if (is_final(job.state)) out += format("{}:{}", job.exit_code, job.exit_signal);
+     }},
+});
+
+}  // namespace
+
+std::span<const JobField> job_fields() { return fields; }
+
+Duration elapsed_of(const JobView& job) { return std::chrono::milliseconds(job.elapsed_ms); }
+
+std::size_t node_count(const JobView& job) {
+  if (job.nodes.empty() || job.state == JobState::pending)
+    return std::max<std::size_t>(1, job.spec.node_count);
+  return job.nodes.size();
+}
+
+std::string_view reason_of(const JobView& job) {
+  return job.state == JobState::pending ? name_of(job.wait) : job.reason;
+}
+
+void append_nodes_or_story(std::string& out, const JobView& job) {
+  if (job.state != JobState::pending || job.reason.empty()) return append_nodes_or_reason(out, job);
+  out += '(';
+  if (job.wait != WaitReason::none) {
+    out += name_of(job.wait);
+    out += ": ";
+  }
+  out += job.reason;
+  out += ')';
+}
+
+}  // namespace rota::commands

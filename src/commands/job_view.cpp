@@ -1,0 +1,91 @@
+// commands/job_view.cpp - rows and JSON objects of jobs.
+#include "commands/job_view.h"
+
+#include "commands/job_fields.h"
+#include "common/format.h"
+#include "common/units.h"
+
+namespace rota::commands {
+namespace {
+
+Colour colour_of(JobState state) {
+  switch (state) {
+    case JobState::pending:
+    case JobState::starting:
+      return Colour::waiting;
+    case JobState::running:
+      return Colour::good;
+    case JobState::completing:
+    case JobState::completed:
+    case JobState::cancelled:
+      return Colour::dim;
+    default:
+      return Colour::bad;
+  }
+}
+
+bool has_exit_code(const JobView& job) {
+  return is_final(job.state) && job.start_time && job.exit_signal == 0;
+}
+
+}  // namespace
+
+Table job_table() {
+  return Table({{"JOBID", Align::right},
+                {"NAME", Align::left, true},
+                {"USER", Align::left, true},
+                {"PROJECT", Align::left, true},
+                {"KIND"},
+                {"STATE"},
+                {"TIME", Align::right},
+                {"GPUS", Align::right},
+                {"NODES", Align::right},
+                {"NODELIST(REASON)", Align::left, true}});
+}
+
+void add_row(Table& table, const JobView& job) {
+  table.add(fmt::format_int(job.id.value).c_str());
+  table.add(job.spec.name);
+  table.add(job.owner.user);
+  table.add(job.spec.project);
+  table.add(name_of(job.spec.kind));
+  table.add(name_of(job.state), colour_of(job.state));
+  table.add(elapsed_format(elapsed_of(job)));
+  table.add(fmt::format_int(job.gpu_count).c_str());
+  table.add(fmt::format_int(node_count(job)).c_str());
+  std::string last;
+  append_nodes_or_story(last, job);
+  table.add(last);
+}
+
+void write_job(JsonWriter& json, const JobView& job) {
+  json.begin_object();
+  json.field("id", job.id.value);
+  json.field("name", job.spec.name);
+  json.field("user", job.owner.user);
+  json.field("project", job.spec.project);
+  json.field("kind", name_of(job.spec.kind));
+  json.field("state", name_of(job.state));
+  json.field("gpus", job.gpu_count);
+  json.key("nodes");
+  json.begin_array();
+  for (const std::string& node : job.nodes) json.value(node);
+  json.end_array();
+  json.field_or_null("submit_time", bool(job.submit_time), rfc3339(job.submit_time));
+  json.field_or_null("start_time", bool(job.start_time), rfc3339(job.start_time));
+  json.field_or_null("end_time", bool(job.end_time), rfc3339(job.end_time));
+  const std::string_view reason = reason_of(job);
+  json.field_or_null("reason", !reason.empty(), reason);
+  json.field_or_null("reason_detail", !job.reason.empty(), job.reason);
+  json.field("restarts", job.restarts);
+  json.field_or_null("exit_code", has_exit_code(job), job.exit_code);
+  json.field_or_null("exit_signal", is_final(job.state) && job.exit_signal != 0, job.exit_signal);
+  json.field_or_null("time_limit_seconds", job.spec.time_limit_seconds != 0,
+                     job.spec.time_limit_seconds);
+  json.field_or_null("elapsed_seconds", bool(job.start_time), job.elapsed_ms / 1000);
+  json.field("tasks", job.spec.task_count);
+  json.field("cpus", std::uint64_t{job.spec.task_count} * job.spec.task.cpu_count);
+  json.end_object();
+}
+
+}  // namespace rota::commands

@@ -1,0 +1,16 @@
+// commands/job_view.h - a job as a row of rqueue's table and as JSON.
+#pragma once
+#include "commands/json.h"
+#include "commands/table.h"
+#include "model/job.h"
+
+namespace rota::commands {
+
+/// rqueue's own columns.
+Table job_table();
+void add_row(Table& table, const JobView& job);
+
+/// One job as an object, as doc/json.md describes it.
+void write_job(JsonWriter& json, const JobView& job);
+
+}  // namespace rota::commands

@@ -1,0 +1,168 @@
+// commands/node_view.cpp - rows and JSON objects of nodes.
+#include "commands/node_view.h"
+
+#include <algorithm>
+
+#include "common/format.h"
+#include "common/units.h"
+
+namespace rota::commands {
+namespace {
+
+/// Who holds the `index`th GPU of the inventory; none when it is idle.
+JobId holder_of(const NodeView& node, std::size_t index) {
+  return index < node.gpu_holders.size() ? node.gpu_holders[index] : JobId{};
+}
+
+const GpuUsage* usage_of(const NodeView& node, const Gpu& gpu) {
+  for (const GpuUsage& usage : node.usage)
+    if (usage.uuid == gpu.uuid) return &usage;
+  return nullptr;
+}
+
+std::size_t gpus_held(const NodeView& node) {
+  std::size_t held = 0;
+  for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i) held += holder_of(node, i) ? 1 : 0;
+  return held;
+}
+
+/// "Tesla V100-SXM2-32GB", or all models of a mixed node.
+std::string models_of(const NodeView& node) {
+  std::vector<std::string_view> models;
+  std::string text;
+  for (const Gpu& gpu : node.inventory.gpus) {
+    if (std::find(models.begin(), models.end(), gpu.model) != models.end()) continue;
+    models.push_back(gpu.model);
+    text += format("{}{}", text.empty() ? "" : ", ", gpu.model);
+  }
+  return text.empty() ? "-" : text;
+}
+
+/// Whether `a` comes before `b` when runs of digits count as numbers; a total order over texts.
+bool natural_order(std::string_view a, std::string_view b) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto take_digits = [&](std::string_view& text) {
+    std::size_t end = 0;
+    while (end < text.size() && digit(text[end])) ++end;
+    std::string_view digits = text.substr(0, end);
+    text.remove_prefix(end);
+    digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+    return digits;
+  };
+  std::string_view x = a, y = b;
+  while (!x.empty() && !y.empty()) {
+    if (digit(x.front()) && digit(y.front())) {
+      const auto m = take_digits(x), n = take_digits(y);
+      if (m.size() != n.size()) return m.size() < n.size();
+      if (m != n) return m < n;
+    } else if (x.front() != y.front()) {
+      return x.front() < y.front();
+    } else {
+      x.remove_prefix(1);
+      y.remove_prefix(1);
+    }
+  }
+  if (x.empty() != y.empty()) return x.empty();
+  return a < b;
+}
+
+Colour colour_of(NodeState state) { return state == NodeState::up ? Colour::good : Colour::bad; }
+
+void write_gpu(JsonWriter& json, const NodeView& node, std::size_t position) {
+  const Gpu& gpu = node.inventory.gpus[position];
+  const JobId job = holder_of(node, position);
+  const GpuUsage* usage = usage_of(node, gpu);
+  json.begin_object();
+  json.field("index", gpu.index);
+  json.field("uuid", gpu.uuid);
+  json.field("model", gpu.model);
+  json.field("memory_bytes", gpu.memory_bytes);
+  json.field_or_null("job", bool(job), job.value);
+  json.field_or_null("utilization_percent", usage != nullptr,
+                     usage != nullptr ? usage->utilization_percent : 0);
+  json.field_or_null("memory_used_bytes", usage != nullptr,
+                     usage != nullptr ? usage->memory_used_bytes : 0);
+  json.field_or_null("processes", usage != nullptr, usage != nullptr ? usage->process_count : 0);
+  json.field("pci_bus_id", gpu.pci_bus_id);
+  json.field_or_null("numa_node", gpu.numa_node >= 0, gpu.numa_node);
+  json.end_object();
+}
+
+}  // namespace
+
+std::string_view name_of(NodeState state) { return state == NodeState::up ? "up" : "down"; }
+
+void sort_by_name(std::vector<NodeView>& nodes) {
+  std::sort(nodes.begin(), nodes.end(), [](const NodeView& a, const NodeView& b) {
+    return natural_order(a.identity.name, b.identity.name);
+  });
+}
+
+Table node_table(const std::vector<NodeView>& nodes) {
+  Table table({{"NODE"},
+               {"STATE"},
+               {"GPUS", Align::right},
+               {"MODEL", Align::left, true},
+               {"CPUS", Align::right},
+               {"MEMORY", Align::right},
+               {"REASON", Align::left, true}});
+  for (const NodeView& node : nodes) {
+    table.add(node.identity.name);
+    table.add(name_of(node.state), colour_of(node.state));
+    table.add(format("{}/{}", gpus_held(node), node.inventory.gpus.size()));
+    table.add(models_of(node));
+    table.add(format("{}/{}", node.cpus_held, node.inventory.cpu_count));
+    table.add(format("{}/{}", size_format(node.memory_held_bytes),
+                     size_format(node.inventory.memory_bytes)));
+    table.add(node.reason);
+  }
+  return table;
+}
+
+Table gpu_table(const std::vector<NodeView>& nodes) {
+  Table table({{"NODE"},
+               {"GPU", Align::right},
+               {"MODEL", Align::left, true},
+               {"MEMORY", Align::right},
+               {"USED", Align::right},
+               {"UTIL", Align::right},
+               {"JOB", Align::right},
+               {"UUID", Align::left, true}});
+  for (const NodeView& node : nodes) {
+    for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i) {
+      const Gpu& gpu = node.inventory.gpus[i];
+      const JobId job = holder_of(node, i);
+      const GpuUsage* usage = usage_of(node, gpu);
+      table.add(node.identity.name, node.state == NodeState::up ? Colour::none : Colour::bad);
+      table.add(format("{}", gpu.index));
+      table.add(gpu.model);
+      table.add(size_format(gpu.memory_bytes));
+      table.add(usage != nullptr ? size_format(usage->memory_used_bytes) : "-");
+      table.add(usage != nullptr ? format("{}%", usage->utilization_percent) : "-");
+      table.add(job ? format("{}", job.value) : "-", job ? Colour::good : Colour::dim);
+      table.add(gpu.uuid);
+    }
+  }
+  return table;
+}
+
+void write_node(JsonWriter& json, const NodeView& node) {
+  json.begin_object();
+  json.field("name", node.identity.name);
+  json.field("state", name_of(node.state));
+  json.field_or_null("reason", !node.reason.empty(), node.reason);
+  json.field_or_null("since", bool(node.since), rfc3339(node.since));
+  json.field("cpus", node.inventory.cpu_count);
+  json.field("cpus_held", node.cpus_held);
+  json.field("memory_bytes", node.inventory.memory_bytes);
+  json.field("memory_held_bytes", node.memory_held_bytes);
+  json.key("gpus");
+  json.begin_array();
+  for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i) write_gpu(json, node, i);
+  json.end_array();
+  json.field("address", node.identity.address);
+  json.field("version", node.identity.version);
+  json.end_object();
+}
+
+}  // namespace rota::commands

@@ -1,0 +1,102 @@
+// commands/rinfo.cpp - rinfo: the nodes and their GPUs.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "commands/exit_code.h"
+#include "commands/node_view.h"
+#include "commands/output.h"
+#include "commands/program.h"
+#include "commands/session.h"
+#include "common/format.h"
+#include "common/hostlist.h"
+
+namespace rota::commands {
+namespace {
+
+enum : int { id_gpus = option_own, id_no_header, id_parsable, id_json };
+
+constexpr auto options_table = std::to_array<Option>({
+    {id_gpus, 0, "gpus", "", "one line for each GPU"},
+    {id_no_header, 'n', "noheader", "", "print no header line"},
+    {id_parsable, 'P', "parsable", "", "print columns separated by '|', without blanks"},
+    {id_json, 0, "json", "", "print JSON, as doc/json.md describes it"},
+    verbose_option,
+    help_option,
+    usage_option,
+    version_option,
+});
+
+constexpr std::array<std::string_view, 1> synopses{"[OPTION...] [NODES...]"};
+
+constexpr Command command{
+    .name = "rinfo",
+    .synopses = synopses,
+    .summary = "Show the nodes and their GPUs: all, or those named (dgx[1-4],login1).",
+    .options = options_table,
+    .environment_prefix = "ROTA_INFO_",
+};
+
+struct InfoOptions {
+  std::vector<std::string> names;
+  bool gpus = false;
+  bool json = false;
+  TableStyle style;
+};
+
+Result<InfoOptions> options_from(const Arguments& arguments) {
+  InfoOptions options;
+  options.style = style_for(STDOUT_FILENO);
+  for (const Given& given : arguments.options) {
+    const int id = given.option->id;
+    options.gpus = options.gpus || id == id_gpus;
+    options.json = options.json || id == id_json;
+    if (id == id_no_header) options.style.header = false;
+    if (id == id_parsable) options.style.separator = '|';
+  }
+  for (const std::string& operand : arguments.operands) {
+    auto names = hostlist_expand(operand);
+    if (!names) return Error{Errc::usage, names.error().detail};
+    std::move(names->begin(), names->end(), std::back_inserter(options.names));
+    if (options.names.size() > hostlist_size_max)
+      return Error{Errc::usage, format("more than {} nodes are named", hostlist_size_max)};
+  }
+  return options;
+}
+
+std::string json_text(const std::vector<NodeView>& nodes) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object();
+  json.key("nodes");
+  json.begin_array();
+  for (const NodeView& node : nodes) write_node(json, node);
+  json.end_array();
+  json.end_object();
+  return text + "\n";
+}
+
+Result<int> info(Program& program, Arguments arguments) {
+  ROTA_TRY(const auto options, options_from(arguments));
+  ROTA_TRY(const auto controller, controller_options());
+  program.note(format("the controller is {}", controller.address));
+  std::vector<NodeView> nodes;
+  const proto::NodesRequest request{options.names};
+  ROTA_CHECK(ask_stream<proto::NodesReply>(controller, request, [&](proto::NodesReply reply) {
+    std::move(reply.nodes.begin(), reply.nodes.end(), std::back_inserter(nodes));
+  }));
+  if (options.names.empty()) sort_by_name(nodes);
+  ROTA_CHECK(print(options.json   ? json_text(nodes)
+                   : options.gpus ? gpu_table(nodes).render(options.style)
+                                  : node_table(nodes).render(options.style)));
+  return exit_ok;
+}
+
+}  // namespace
+}  // namespace rota::commands
+
+int main(int argc, char** argv) {
+  using namespace rota::commands;
+  return program_main(command, argc, argv, info);
+}

@@ -1,0 +1,163 @@
+// commands/rota.cpp - rota: version, ping, and the door to the sister commands.
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <optional>
+
+#include "commands/exit_code.h"
+#include "commands/json.h"
+#include "commands/output.h"
+#include "commands/program.h"
+#include "commands/session.h"
+#include "common/clock.h"
+#include "common/escape.h"
+#include "common/format.h"
+#include "common/nearest.h"
+#include "common/units.h"
+#include "common/version.h"
+
+namespace rota::commands {
+namespace {
+
+enum : int { id_json = option_own };
+
+constexpr auto table = std::to_array<Option>({
+    {id_json, 0, "json", "", "print the answer of version and ping as JSON", Scope::command_line},
+    verbose_option,
+    help_option,
+    usage_option,
+    version_option,
+});
+
+constexpr std::array<std::string_view, 3> synopses{
+    "[OPTION...] version",
+    "[OPTION...] ping",
+    "[OPTION...] submit|queue|cancel|info|logs [ARGUMENT...]",
+};
+
+constexpr Command command{
+    .name = "rota",
+    .synopses = synopses,
+    .summary =
+        "Show the version, ask whether the controller is there, or run rsubmit, rqueue, "
+        "rcancel, rinfo or rlogs.",
+    .options = table,
+    .options_anywhere = false,
+};
+
+constexpr std::array<std::string_view, 5> sisters{"submit", "queue", "cancel", "info", "logs"};
+constexpr std::array<std::string_view, 7> verbs{"version", "ping", "submit", "queue",
+                                                "cancel",  "info", "logs"};
+
+/// "/usr/bin/rqueue" when this program is /usr/bin/rota.
+Result<std::string> sister_path(std::string_view verb) {
+  std::array<char, PATH_MAX> self;
+  const ssize_t size = readlink("/proc/self/exe", self.data(), self.size());
+  if (size <= 0) return Error{Errc::io_failed, "cannot tell where this program is"};
+  const std::string_view path(self.data(), static_cast<std::size_t>(size));
+  return format("{}r{}", path.substr(0, path.rfind('/') + 1), verb);
+}
+
+/// Becomes the sister command; comes back only when that is impossible.
+Error become_sister(std::string_view verb, const std::vector<std::string>& arguments) {
+  const auto path = sister_path(verb);
+  if (!path) return path.error();
+  std::vector<std::string> words{format("r{}", verb)};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  execv(path->c_str(), pointers.data());
+  return {Errc::io_failed, format("cannot run {}: {}", *path, std::strerror(errno))};
+}
+
+Result<int> show_version(bool as_json) {
+  std::string text = format("rota {}\n", version());
+  if (as_json) {
+    text.clear();
+    JsonWriter json(text);
+    json.begin_object();
+    json.field("version", version());
+    json.end_object();
+    text += '\n';
+  }
+  ROTA_CHECK(print(text));
+  return exit_ok;
+}
+
+std::string ping_json(const net::ConnectOptions& controller, const proto::PingReply& reply,
+                      Duration took) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object();
+  json.field("controller", controller.address);
+  json.field("cluster", reply.cluster_name);
+  json.field("version", reply.version);
+  json.field_or_null("trouble", !reply.trouble.empty(), reply.trouble);
+  json.field_or_null("up_since", bool(reply.up_since), rfc3339(reply.up_since));
+  json.field("jobs_waiting", reply.jobs_waiting);
+  json.field("jobs_running", reply.jobs_running);
+  json.field("nodes_up", reply.nodes_up);
+  json.field("nodes_down", reply.nodes_down);
+  json.field("round_trip_microseconds", took / std::chrono::microseconds(1));
+  json.end_object();
+  return text + "\n";
+}
+
+std::string ping_text(const net::ConnectOptions& controller, const proto::PingReply& reply,
+                      Duration took) {
+  const auto microseconds = took / std::chrono::microseconds(1);
+  return format(
+      "controller {} answers in {}.{} ms: cluster {}, version {}, up since {}\n"
+      "nodes: {} up, {} down; jobs: {} waiting, {} running\n",
+      controller.address, microseconds / 1000, microseconds % 1000 / 100,
+      escaped(reply.cluster_name), escaped(reply.version), rfc3339(reply.up_since), reply.nodes_up,
+      reply.nodes_down, reply.jobs_waiting, reply.jobs_running);
+}
+
+Result<int> ping(const Program& program, bool as_json) {
+  ROTA_TRY(const auto controller, controller_options());
+  const MonoTime start = mono_now();
+  ROTA_TRY(const auto reply, ask<proto::PingReply>(controller, proto::PingRequest{.token = 1}));
+  const Duration took = mono_now() - start;
+  ROTA_CHECK(
+      print(as_json ? ping_json(controller, reply, took) : ping_text(controller, reply, took)));
+  if (reply.trouble.empty()) return exit_ok;
+  program.say(format("the controller takes no changes now: {}", reply.trouble));
+  return exit_error;
+}
+
+Result<int> run_verb(Program& program, Arguments arguments) {
+  if (arguments.operands.empty())
+    return Error{Errc::usage, "what to do? version, ping, submit, queue, cancel, info or logs"};
+  const std::string verb = arguments.operands.front();
+  std::vector<std::string> rest(arguments.operands.begin() + 1, arguments.operands.end());
+  for (const std::string_view sister : sisters)
+    if (verb == sister) return become_sister(verb, rest);
+  if (verb != "version" && verb != "ping") {
+    const auto near = nearest(verb, verbs);
+    return Error{Errc::usage,
+                 format("unknown command {}; {}", quoted(verb),
+                        near.empty() ? "known are version, ping, submit, queue, cancel, info, logs"
+                                     : format("did you mean '{}'?", near))};
+  }
+  // Options may stand behind these two as well.
+  Arguments behind;
+  if (const auto bad = parse_words(command, rest, behind)) return Error{Errc::usage, bad->what};
+  if (!behind.operands.empty()) return Error{Errc::usage, format("{} takes no arguments", verb)};
+  bool as_json = false;
+  for (const auto* list : {&arguments.options, &behind.options})
+    for (const Given& given : *list) as_json = as_json || given.option->id == id_json;
+  return verb == "version" ? show_version(as_json) : ping(program, as_json);
+}
+
+}  // namespace
+}  // namespace rota::commands
+
+int main(int argc, char** argv) {
+  using namespace rota::commands;
+  return program_main(command, argc, argv, run_verb);
+}

@@ -1,0 +1,147 @@
+// commands/rsubmit.cpp - rsubmit: queue a job, and with --wait see it to its end.
+#include <unistd.h>
+
+#include "commands/directives.h"
+#include "commands/exit_code.h"
+#include "commands/json.h"
+#include "commands/output.h"
+#include "commands/payload.h"
+#include "commands/program.h"
+#include "commands/session.h"
+#include "commands/submit_options.h"
+#include "commands/watch.h"
+#include "common/format.h"
+#include "common/units.h"
+
+namespace rota::commands {
+namespace {
+
+/// The controller may be away this long while we wait for a job's end.
+constexpr Duration wait_patience = std::chrono::minutes(10);
+
+struct Submission {
+  SubmitOptions options;
+  proto::SubmitRequest request;
+};
+
+Result<void> apply_all(const std::vector<Given>& given, SubmitOptions& options) {
+  for (const Given& one : given) ROTA_CHECK(apply(one, options));
+  return {};
+}
+
+/// The script with its name for people, and what its #ROTA lines say, below all other options.
+Result<void> take_script(const Program& program, const std::string& path, const std::string& name,
+                         Submission& submission) {
+  JobPayload& payload = submission.request.payload;
+  ROTA_TRY(payload.script, read_script(path));
+  ROTA_CHECK(check_script(payload.script, name));
+  ROTA_TRY(const auto directives, directives_parse(payload.script, name));
+  if (directives.ignored_line != 0)
+    program.note(format("{}:{}: this #ROTA line stands below the first command and is not read",
+                        name, directives.ignored_line));
+  ROTA_TRY(const auto given, directive_options(directives, name));
+  return apply_all(given, submission.options);
+}
+
+/// What to run. Returns the name that the job gets when none was given.
+Result<std::string> take_work(const Program& program, Arguments& arguments,
+                              Submission& submission) {
+  JobPayload& payload = submission.request.payload;
+  // Looked for first, because whether there is a script decides what lies below it.
+  SubmitOptions on_line;
+  ROTA_CHECK(apply_all(arguments.options, on_line));
+  if (on_line.wrap) {
+    if (!arguments.operands.empty())
+      return Error{Errc::usage,
+                   "--wrap is the whole job: no script or command can be given with it"};
+    payload.script = "#!/bin/sh\n" + *on_line.wrap + "\n";
+    return std::string("wrap");
+  }
+  if (arguments.after_dashes && !arguments.operands.empty()) {
+    payload.mode = LaunchMode::tasks;
+    payload.arguments = std::move(arguments.operands);
+    return base_name(payload.arguments.front());
+  }
+  if (arguments.operands.empty() && (arguments.after_dashes || isatty(STDIN_FILENO) != 0))
+    return Error{Errc::usage, "nothing to run: give a script, --wrap=COMMAND, or -- and a command"};
+  const bool from_stdin = arguments.operands.empty();
+  const std::string path = from_stdin ? "-" : arguments.operands.front();
+  const std::string name = from_stdin ? "standard input" : path;
+  ROTA_CHECK(take_script(program, path, name, submission));
+  if (from_stdin) return std::string("stdin");
+  payload.arguments.assign(arguments.operands.begin() + 1, arguments.operands.end());
+  return base_name(path);
+}
+
+Result<Submission> submission_from(const Program& program, Arguments arguments) {
+  Submission submission;
+  ROTA_TRY(const auto default_name, take_work(program, arguments, submission));
+  ROTA_CHECK(apply_all(arguments.options, submission.options));
+  proto::SubmitRequest& request = submission.request;
+  ROTA_TRY(request.spec, job_spec_from(submission.options, default_name));
+  ROTA_CHECK(take_surroundings(submission.options.directory, request.payload));
+  request.payload.stdout_pattern = submission.options.output;
+  request.payload.stderr_pattern = submission.options.error;
+  ROTA_CHECK(validate(request.payload));
+  ROTA_TRY(request.request, make_request_id());
+  return submission;
+}
+
+void note_request(const Program& program, const JobSpec& spec) {
+  if (program.verbosity == 0) return;
+  const std::string nodes =
+      spec.node_count == 0 ? "as few nodes as possible" : format("{} nodes", spec.node_count);
+  program.note(
+      format("job '{}' of project {}, kind {}: {} tasks on {}, {} GPUs and {} CPUs a task, {} "
+             "GPUs and {} of memory a node",
+             spec.name, spec.project, name_of(spec.kind), spec.task_count, nodes,
+             spec.task.gpu_count, spec.task.cpu_count, spec.node.gpu_count,
+             spec.node.memory_bytes == 0 ? "any amount" : size_format(spec.node.memory_bytes)));
+}
+
+std::string answer_text(const SubmitOptions& options, JobId job) {
+  if (options.json) {
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object();
+    json.field("job_id", job.value);
+    json.end_object();
+    return text + "\n";
+  }
+  if (options.parsable) return format("{}\n", job.value);
+  return options.quiet ? "" : format("Submitted batch job {}\n", job.value);
+}
+
+Result<int> wait_for_end(const Program& program, const net::ConnectOptions& controller, JobId id,
+                         bool quiet) {
+  const auto ended = [](const JobView& job) { return is_final(job.state); };
+  ROTA_TRY(const auto job, run_to_end(wait_for_job(controller, id, wait_patience, ended)));
+  const bool by_itself = job.state == JobState::completed || job.state == JobState::failed;
+  if (!quiet && !by_itself)
+    program.say(format("job {} ended: {}{}{}", id.value, name_of(job.state),
+                       job.reason.empty() ? "" : ": ", job.reason));
+  return exit_code_of(job);
+}
+
+Result<int> submit(Program& program, Arguments arguments) {
+  ROTA_TRY(const auto submission, submission_from(program, std::move(arguments)));
+  note_request(program, submission.request.spec);
+  ROTA_TRY(const auto controller, controller_options());
+  program.note(format("the controller is {}", controller.address));
+  ROTA_TRY(const auto reply, ask<proto::SubmitReply>(controller, submission.request));
+  if (auto printed = print(answer_text(submission.options, reply.job)); !printed) {
+    // The job is queued all the same: say so where somebody may still read.
+    program.say(format("job {} was queued, but its number could not be printed", reply.job.value));
+    return printed.error();
+  }
+  if (!submission.options.wait) return exit_ok;
+  return wait_for_end(program, controller, reply.job, submission.options.quiet);
+}
+
+}  // namespace
+}  // namespace rota::commands
+
+int main(int argc, char** argv) {
+  using namespace rota::commands;
+  return program_main(submit_command(), argc, argv, submit);
+}

@@ -1,0 +1,27 @@
+// commands/shape.h - from the options that say how large a job is to what the scheduler is asked.
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "common/result.h"
+#include "model/job.h"
+
+namespace rota::commands {
+
+/// What the user wrote; nothing where the user wrote nothing.
+struct ShapeRequest {
+  std::optional<std::uint32_t> nodes;                  // -N
+  std::optional<std::uint32_t> tasks;                  // -n
+  std::optional<std::uint32_t> tasks_per_node;         // --ntasks-per-node
+  std::optional<std::uint32_t> gpus;                   // -G: of the whole job
+  std::optional<std::uint32_t> gpus_per_node;          // --gpus-per-node
+  std::optional<std::uint32_t> gpus_per_task;          // --gpus-per-task, -g
+  std::optional<std::uint32_t> cpus_per_task;          // -c
+  std::optional<std::uint64_t> memory_per_node_bytes;  // --mem
+};
+
+/// Fills the counts of `spec`. Numbers that contradict each other are a usage error that says
+/// which, and which numbers would work.
+Result<void> resolve_shape(const ShapeRequest& request, JobSpec& spec);
+
+}  // namespace rota::commands

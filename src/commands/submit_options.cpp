@@ -1,0 +1,292 @@
+// commands/submit_options.cpp - reads the values of rsubmit's options.
+#include "commands/submit_options.h"
+
+#include <algorithm>
+#include <array>
+
+#include "common/escape.h"
+#include "common/format.h"
+#include "common/units.h"
+
+namespace rota::commands {
+namespace {
+
+enum : int {
+  id_name = option_own,
+  id_project,
+  id_gpus,
+  id_gpus_per_node,
+  id_gpus_per_task,
+  id_nodes,
+  id_tasks,
+  id_tasks_per_node,
+  id_cpus_per_task,
+  id_memory,
+  id_time,
+  id_output,
+  id_error,
+  id_directory,
+  id_kind,
+  id_requeue,
+  id_no_requeue,
+  id_wrap,
+  id_wait,
+  id_parsable,
+  id_json,
+  id_quiet,
+};
+
+constexpr auto job = Scope::script;
+constexpr auto table = std::to_array<Option>({
+    {id_name, 'J', "job-name", "NAME", "name of the job; default: the script's or command's name",
+     job, "name"},
+    {id_project, 'A', "project", "NAME", "project that the job belongs to", job, "account"},
+    {id_gpus, 'G', "gpus", "N", "GPUs of the whole job", job},
+    {id_gpus_per_node, 0, "gpus-per-node", "N", "GPUs on each node", job},
+    {id_gpus_per_task, 'g', "gpus-per-task", "N", "GPUs of each task", job, "gpu"},
+    {id_nodes, 'N', "nodes", "N", "number of nodes; default: as few as possible", job},
+    {id_tasks, 'n', "ntasks", "N", "number of tasks", job},
+    {id_tasks_per_node, 0, "ntasks-per-node", "N", "tasks on each node", job},
+    {id_cpus_per_task, 'c', "cpus-per-task", "N", "CPUs of each task; default: 1", job},
+    {id_memory, 0, "mem", "SIZE", "memory on each node: MiB, or with a unit (32G)", job},
+    {id_time, 't', "time", "TIME", "time limit: minutes, h:m:s, d-h:m:s, or with units (1h30m)",
+     job},
+    {id_output, 'o', "output", "FILE", "file for the output; default: rota-%j.out", job},
+    {id_error, 'e', "error", "FILE", "file for errors; default: the output's", job},
+    {id_directory, 'D', "chdir", "DIR", "working directory of the job; default: this one", job},
+    {id_kind, 0, "kind", "KIND", "train (default), interactive or inference", job},
+    {id_requeue, 0, "requeue", "", "start the job again when its node fails (default)", job},
+    {id_no_requeue, 0, "no-requeue", "", "never start the job a second time", job},
+    {id_wrap, 0, "wrap", "COMMAND", "run this shell command line instead of a script",
+     Scope::command_line},
+    {id_wait, 'W', "wait", "", "wait for the end of the job and return its exit code"},
+    {id_parsable, 'P', "parsable", "", "print only the job's number"},
+    {id_json, 0, "json", "", "print the answer as JSON"},
+    {id_quiet, 'Q', "quiet", "", "print only errors"},
+    verbose_option,
+    help_option,
+    usage_option,
+    version_option,
+});
+
+constexpr std::array<std::string_view, 3> synopses{
+    "[OPTION...] [SCRIPT [ARGUMENT...]]",
+    "[OPTION...] --wrap=COMMAND",
+    "[OPTION...] -- COMMAND [ARGUMENT...]",
+};
+
+constexpr Command command{
+    .name = "rsubmit",
+    .synopses = synopses,
+    .summary = "Queue a job: a script, a shell command line, or a command to run once per task.",
+    .options = table,
+    .environment_prefix = "ROTA_SUBMIT_",
+    .options_anywhere = false,
+};
+
+/// The value of a parser of common/units, its error with the option's name.
+template <class T>
+Result<T> value_of(const Given& given, Result<T> parsed) {
+  if (!parsed) return bad_value(given, parsed.error().detail);
+  return parsed;
+}
+
+Result<std::uint32_t> count_from(const Given& given) {
+  ROTA_TRY(const auto number, value_of(given, number_parse(given.value, UINT32_MAX)));
+  return static_cast<std::uint32_t>(number);
+}
+
+/// A number of GPUs, where people may also write what a later release will understand.
+Result<std::uint32_t> gpus_from(const Given& given) {
+  const std::string_view text = given.value;
+  if (text.find(':') != std::string_view::npos)
+    return bad_value(given, format("{}: choosing a GPU type is not available in this release; "
+                                   "give a number",
+                                   quoted(text)));
+  const bool number =
+      !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos;
+  if (number && text.find('.') != std::string_view::npos && text != ".")
+    return bad_value(given, format("{}: fractions of a GPU are not available in this release; ask "
+                                   "for whole GPUs",
+                                   quoted(text)));
+  return count_from(given);
+}
+
+Result<std::uint32_t> nodes_from(const Given& given) {
+  if (given.value.size() > 1 && given.value.find('-', 1) != std::string::npos)
+    return bad_value(given, format("{}: a range of nodes is not available in this release; give "
+                                   "one number",
+                                   quoted(given.value)));
+  return count_from(given);
+}
+
+Result<std::string> text_from(const Given& given) {
+  if (given.value.empty()) return bad_value(given, "the value is empty");
+  return given.value;
+}
+
+Result<JobKind> kind_from(const Given& given) {
+  if (const auto kind = job_kind_from(given.value)) return *kind;
+  return bad_value(given, format("{} is no kind of job; known are train, interactive, inference",
+                                 quoted(given.value)));
+}
+
+/// Where the number of an option goes.
+std::optional<std::uint32_t>& slot_of(int id, ShapeRequest& shape) {
+  switch (id) {
+    case id_gpus:
+      return shape.gpus;
+    case id_gpus_per_node:
+      return shape.gpus_per_node;
+    case id_gpus_per_task:
+      return shape.gpus_per_task;
+    case id_nodes:
+      return shape.nodes;
+    case id_tasks:
+      return shape.tasks;
+    case id_tasks_per_node:
+      return shape.tasks_per_node;
+    default:
+      return shape.cpus_per_task;
+  }
+}
+
+Result<void> apply_count(const Given& given, ShapeRequest& shape) {
+  const int id = given.option->id;
+  const bool gpus = id == id_gpus || id == id_gpus_per_node || id == id_gpus_per_task;
+  ROTA_TRY(slot_of(id, shape), gpus             ? gpus_from(given)
+                               : id == id_nodes ? nodes_from(given)
+                                                : count_from(given));
+  return {};
+}
+
+Result<void> apply_text(const Given& given, SubmitOptions& options) {
+  ROTA_TRY(std::string text, text_from(given));
+  switch (given.option->id) {
+    case id_name:
+      options.name = std::move(text);
+      break;
+    case id_project:
+      options.project = std::move(text);
+      break;
+    case id_output:
+      options.output = std::move(text);
+      break;
+    case id_error:
+      options.error = std::move(text);
+      break;
+    case id_directory:
+      options.directory = std::move(text);
+      break;
+    default:
+      options.wrap = std::move(text);
+  }
+  return {};
+}
+
+/// The words of one #ROTA line as options of a job.
+Result<void> append_line(const DirectiveLine& line, std::string_view name,
+                         std::vector<Given>& options) {
+  const auto place = [&](std::size_t word) {
+    return format("{}:{}:{}", name, line.line, line.words[word].column);
+  };
+  std::vector<std::string> words;
+  for (const DirectiveWord& word : line.words) words.push_back(word.text);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (words[i] == "--")
+      return Error{Errc::usage, format("{}: '--' has no meaning in a script", place(i))};
+  Arguments arguments;
+  if (const auto bad = parse_words(command, words, arguments))
+    return Error{Errc::usage, format("{}: {}", place(bad->word), bad->what)};
+  if (!arguments.operands.empty()) {
+    const std::size_t word = words.size() - arguments.operands.size();
+    return Error{Errc::usage, format("{}: {} is not an option", place(word), quoted(words[word]))};
+  }
+  for (Given& given : arguments.options) {
+    given.origin = place(given.word);
+    if (given.option->scope != Scope::script)
+      return Error{Errc::usage, format("{}: '{}' belongs on the command line, not in a script",
+                                       given.origin, long_form(*given.option))};
+    options.push_back(std::move(given));
+  }
+  return {};
+}
+
+}  // namespace
+
+const Command& submit_command() { return command; }
+
+Result<void> apply(const Given& given, SubmitOptions& options) {
+  switch (given.option->id) {
+    case id_name:
+    case id_project:
+    case id_output:
+    case id_error:
+    case id_directory:
+    case id_wrap:
+      return apply_text(given, options);
+    case id_gpus:
+    case id_gpus_per_node:
+    case id_gpus_per_task:
+    case id_nodes:
+    case id_tasks:
+    case id_tasks_per_node:
+    case id_cpus_per_task:
+      return apply_count(given, options.shape);
+    case id_memory: {
+      constexpr std::uint64_t mebibyte = 1 << 20;
+      ROTA_TRY(options.shape.memory_per_node_bytes,
+               value_of(given, size_parse(given.value, mebibyte)));
+      return {};
+    }
+    case id_time: {
+      ROTA_TRY(options.time_limit, value_of(given, time_limit_parse(given.value)));
+      return {};
+    }
+    case id_kind: {
+      ROTA_TRY(options.kind, kind_from(given));
+      return {};
+    }
+    case id_requeue:
+    case id_no_requeue:
+      options.requeue = given.option->id == id_requeue;
+      return {};
+    case id_wait:
+      options.wait = true;
+      return {};
+    case id_parsable:
+      options.parsable = true;
+      return {};
+    case id_json:
+      options.json = true;
+      return {};
+    case id_quiet:
+      options.quiet = true;
+      return {};
+    default:
+      return {};  // of every command: seen by program_main
+  }
+}
+
+Result<std::vector<Given>> directive_options(const Directives& directives, std::string_view name) {
+  std::vector<Given> options;
+  for (const DirectiveLine& line : directives.lines) ROTA_CHECK(append_line(line, name, options));
+  return options;
+}
+
+Result<JobSpec> job_spec_from(const SubmitOptions& options, std::string_view default_name) {
+  JobSpec spec;
+  spec.name = options.name.value_or(std::string(default_name));
+  if (options.project) spec.project = *options.project;
+  spec.kind = options.kind.value_or(JobKind::train);
+  spec.requeue = options.requeue.value_or(true);
+  if (options.time_limit) {
+    // A limit of half a second is a limit: rounded up, it does not become "none".
+    spec.time_limit_seconds = std::chrono::ceil<std::chrono::seconds>(*options.time_limit).count();
+  }
+  ROTA_CHECK(resolve_shape(options.shape, spec));
+  ROTA_CHECK(validate(spec));
+  return spec;
+}
+
+}  // namespace rota::commands

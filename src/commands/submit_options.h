@@ -1,0 +1,43 @@
+// commands/submit_options.h - rsubmit's options: the table, and what they say together.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "commands/cli.h"
+#include "commands/directives.h"
+#include "commands/shape.h"
+#include "common/result.h"
+#include "common/time.h"
+#include "model/job.h"
+
+namespace rota::commands {
+
+struct SubmitOptions {
+  std::optional<std::string> name;
+  std::optional<std::string> project;
+  std::optional<JobKind> kind;
+  std::optional<bool> requeue;
+  std::optional<Duration> time_limit;
+  ShapeRequest shape;
+  std::string output;
+  std::string error;
+  std::string directory;
+  std::optional<std::string> wrap;
+  bool parsable = false;
+  bool json = false;
+  bool wait = false;
+  bool quiet = false;
+};
+
+const Command& submit_command();
+
+/// Takes one option over; a later one wins.
+Result<void> apply(const Given& given, SubmitOptions& options);
+
+/// The options of a script's #ROTA lines, each with its place as origin. `name` is the script's.
+Result<std::vector<Given>> directive_options(const Directives& directives, std::string_view name);
+
+/// Counts, name, project and limits of the job. `default_name` is used where none was given.
+Result<JobSpec> job_spec_from(const SubmitOptions& options, std::string_view default_name);
+
+}  // namespace rota::commands

@@ -1,0 +1,74 @@
+// common/config.h - rota.yaml: every key once, read and checked; the one door to libyaml.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/result.h"
+#include "common/time.h"
+
+namespace rota {
+
+/// All of rota.yaml as values. A key that the file leaves out keeps the default shown here.
+struct Config {
+  std::string cluster_name = "rota";
+
+  std::string controller_address = "localhost:7117";
+  std::string controller_listen = "0.0.0.0:7117";
+  std::string controller_user = "root";
+  std::string controller_state_dir = "/var/lib/rota";
+  std::uint64_t controller_sessions_max = 16'000;
+  std::uint64_t controller_half_open_max = 512;
+
+  std::string munge_socket;
+
+  Duration nodes_heartbeat = std::chrono::seconds(5);
+  Duration nodes_lost_after = std::chrono::seconds(60);
+  Duration nodes_fence_after{};
+
+  Duration jobs_kill_wait = std::chrono::seconds(30);
+  std::uint64_t jobs_restarts_max = 3;
+  std::uint64_t jobs_count_max = 2'000'000;
+  std::uint64_t jobs_ended_kept = 10'000;
+  Duration jobs_time_limit_default{};
+  Duration jobs_time_limit_max{};
+  bool jobs_root_allowed = false;
+  bool jobs_slurm_environment = true;
+
+  std::string node_name;
+  std::string node_listen = "0.0.0.0:7118";
+  std::string node_address;
+  std::string node_spool_dir = "/var/spool/rota";
+  std::string node_nvml = "libnvidia-ml.so.1";
+  std::string node_cgroup = "auto";
+  std::string node_cgroup_parent = "rota";
+  Duration node_reconnect_max = std::chrono::seconds(30);
+
+  std::string log_file;
+  std::string log_level = "info";
+};
+
+/// One key of the file, for the reader, the man page, etc/rota.yaml and the test that compares
+/// them.
+struct ConfigKey {
+  std::string_view name;          // "nodes.lost_after"
+  std::string_view type;          // "string", "number", "duration", "bool", "address", "choice"
+  std::string_view default_text;  // as it would be written in the file
+  std::string_view help;          // one line
+};
+std::span<const ConfigKey> config_keys();
+
+/// Reads and checks `path`. Errors carry file, line, column, what is wrong and, for an unknown key,
+/// the nearest known one: "rota.yaml:12:3: unknown key 'nodes.hartbeat'; did you mean
+/// 'nodes.heartbeat'?".
+Result<Config> config_load(const std::string& path);
+/// The same for text that is already here; `name` stands where the file's name would.
+Result<Config> config_parse(std::string_view text, const std::string& name);
+
+/// Where the commands and daemons look when no file is named: $ROTA_CONFIG, then sysconfdir's
+/// rota/rota.yaml if it exists; without either, the defaults. $ROTA_CONTROLLER and
+/// $ROTA_MUNGE_SOCKET win over the file's controller.address and munge.socket.
+Result<Config> config_default();
+
+}  // namespace rota

@@ -1,0 +1,285 @@
+// common/config_table.cpp - the one table of rota.yaml's keys, and what each may hold.
+#include "common/config_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <variant>
+
+#include "common/assert.h"
+#include "common/escape.h"
+#include "common/format.h"
+#include "common/units.h"
+
+namespace rota {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t string_bytes_max = 1024;
+
+/// Whether a text is a good value beyond its type; the error is "must be ...".
+using TextCheck = Result<void> (*)(std::string_view text);
+
+Error must(std::string what) { return {Errc::config_invalid, std::move(what)}; }
+
+Result<void> any_text(std::string_view) { return {}; }
+
+Result<void> is_name_of(std::string_view text, std::size_t bytes_max) {
+  const bool good = !text.empty() && text.size() <= bytes_max &&
+                    std::all_of(text.begin(), text.end(), [](unsigned char c) {
+                      return std::isalnum(c) || c == '-' || c == '_' || c == '.';
+                    });
+  if (!good) return must(format("must be 1 to {} letters, digits, '-', '_' or '.'", bytes_max));
+  return {};
+}
+Result<void> is_cluster_name(std::string_view text) { return is_name_of(text, 64); }
+
+Result<void> is_node_name_or_empty(std::string_view text) {
+  return text.empty() ? any_text(text) : is_name_of(text, 200);
+}
+
+Result<void> is_not_empty(std::string_view text) {
+  if (text.empty()) return must("must not be empty");
+  return {};
+}
+
+Result<void> is_path(std::string_view text) {
+  if (text.empty() || text.front() != '/')
+    return must("must be an absolute path, such as /var/lib/rota");
+  return {};
+}
+
+Result<void> is_path_or_empty(std::string_view text) {
+  return text.empty() ? any_text(text) : is_path(text);
+}
+
+Result<void> is_log_file(std::string_view text) {
+  if (text.empty() || text == "-" || text.front() == '/') return {};
+  return must("must be an absolute path, or '' for standard error");
+}
+
+/// A piece of the cgroup tree: relative, and no way out of it.
+Result<void> is_cgroup(std::string_view text) {
+  const bool good = !text.empty() && text.front() != '/' && text.back() != '/' &&
+                    text.find("..") == std::string_view::npos &&
+                    text.find("//") == std::string_view::npos;
+  if (!good) return must("must be a path below the cgroup root, such as rota or system.slice/rota");
+  return {};
+}
+
+/// "host:port", "1.2.3.4:port" or "[::1]:port". Port 0 means something only to who listens.
+Result<void> is_address_from(std::string_view text, std::uint64_t port_min) {
+  const auto error = must(
+      format("must be host:port, such as ctl1:7117 or [::1]:7117, with a port from {} to 65535",
+             port_min));
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return error;
+  const auto port = number_parse(text.substr(colon + 1), 65535);
+  if (!port || *port < port_min) return error;
+  std::string_view host = text.substr(0, colon);
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  const bool good =
+      host.size() <= 253 && std::all_of(host.begin(), host.end(), [&](unsigned char c) {
+        if (bracketed)
+          return std::isxdigit(c) || c == ':' || c == '.' || c == '%' || std::isalnum(c);
+        return std::isalnum(c) || c == '-' || c == '.' || c == '_';
+      });
+  if (!good) return error;
+  return {};
+}
+
+Result<void> is_address(std::string_view text) { return is_address_from(text, 1); }
+Result<void> is_listen_address(std::string_view text) { return is_address_from(text, 0); }
+Result<void> is_public_address(std::string_view text) {
+  return text.empty() ? any_text(text) : is_listen_address(text);
+}
+
+Result<void> is_one_of(std::string_view text, std::span<const std::string_view> choices) {
+  if (std::find(choices.begin(), choices.end(), text) != choices.end()) return {};
+  return must(format("must be one of {}", fmt::join(choices, ", ")));
+}
+Result<void> is_cgroup_choice(std::string_view text) {
+  static constexpr std::array<std::string_view, 4> choices{"auto", "v1", "v2", "none"};
+  return is_one_of(text, choices);
+}
+Result<void> is_log_level(std::string_view text) {
+  static constexpr std::array<std::string_view, 4> choices{"debug", "info", "warning", "error"};
+  return is_one_of(text, choices);
+}
+
+struct TextMember {
+  std::string Config::*member;
+  TextCheck check = any_text;
+};
+struct NumberMember {
+  std::uint64_t Config::*member;
+  std::uint64_t min;
+  std::uint64_t max;
+};
+struct DurationMember {
+  Duration Config::*member;
+  Duration min;
+  Duration max;
+};
+struct BoolMember {
+  bool Config::*member;
+};
+using Member = std::variant<TextMember, NumberMember, DurationMember, BoolMember>;
+
+struct Row {
+  ConfigKey key;
+  Member member;
+};
+
+constexpr Duration year = 365 * 24h;
+
+/// The one list of keys. Sections in the order of etc/rota.yaml.
+constexpr std::array table{
+    Row{{"cluster.name", "string", "rota", "Name of the cluster, shown by rinfo and to jobs"},
+        TextMember{&Config::cluster_name, is_cluster_name}},
+
+    Row{{"controller.address", "address", "localhost:7117", "Where commands and nodes reach rctld"},
+        TextMember{&Config::controller_address, is_address}},
+    Row{{"controller.listen", "address", "0.0.0.0:7117",
+         "Where rctld listens; port 0 takes any free port"},
+        TextMember{&Config::controller_listen, is_listen_address}},
+    Row{{"controller.user", "string", "root",
+         "User that rctld runs as; commands and nodes talk to nobody else"},
+        TextMember{&Config::controller_user, is_not_empty}},
+    Row{{"controller.state_dir", "string", "/var/lib/rota",
+         "Directory of rctld's store; jobs and accounting live here"},
+        TextMember{&Config::controller_state_dir, is_path}},
+    Row{{"controller.sessions_max", "number", "16000",
+         "Sessions of nodes and commands at one time; more are refused"},
+        NumberMember{&Config::controller_sessions_max, 16, 1'000'000}},
+    Row{{"controller.half_open_max", "number", "512",
+         "Handshakes under way at one time; the oldest makes way for a new one"},
+        NumberMember{&Config::controller_half_open_max, 1, 100'000}},
+
+    Row{{"munge.socket", "string", "''", "Socket of munged; '' is libmunge's default"},
+        TextMember{&Config::munge_socket, is_path_or_empty}},
+
+    Row{{"nodes.heartbeat", "duration", "5s", "How often a node says that it is there"},
+        DurationMember{&Config::nodes_heartbeat, 10ms, 1h}},
+    Row{{"nodes.lost_after", "duration", "60s",
+         "Silence after which a node counts as down; its jobs are left alone"},
+        DurationMember{&Config::nodes_lost_after, 20ms, 24h}},
+    Row{{"nodes.fence_after", "duration", "0",
+         "Silence after which a node's jobs start elsewhere, and the node ends its own; 0 is "
+         "never"},
+        DurationMember{&Config::nodes_fence_after, 0s, year}},
+
+    Row{{"jobs.kill_wait", "duration", "30s",
+         "Time between SIGTERM and SIGKILL when a job is ended"},
+        DurationMember{&Config::jobs_kill_wait, 0s, 24h}},
+    Row{{"jobs.restarts_max", "number", "3", "How often a job starts again after its nodes failed"},
+        NumberMember{&Config::jobs_restarts_max, 0, 1000}},
+    Row{{"jobs.count_max", "number", "2000000",
+         "Jobs that wait or run at one time; more are refused"},
+        NumberMember{&Config::jobs_count_max, 1, 100'000'000}},
+    Row{{"jobs.ended_kept", "number", "10000",
+         "Ended jobs that rqueue still shows; the accounting keeps all"},
+        NumberMember{&Config::jobs_ended_kept, 0, 10'000'000}},
+    Row{{"jobs.time_limit_default", "duration", "0",
+         "Time limit of a job that asks for none; 0 is no limit"},
+        DurationMember{&Config::jobs_time_limit_default, 0s, 10 * year}},
+    Row{{"jobs.time_limit_max", "duration", "0",
+         "Longest time limit a job may ask for; 0 is no bound"},
+        DurationMember{&Config::jobs_time_limit_max, 0s, 10 * year}},
+    Row{{"jobs.root_allowed", "bool", "false", "Whether root may submit jobs that run as root"},
+        BoolMember{&Config::jobs_root_allowed}},
+    Row{{"jobs.slurm_environment", "bool", "true",
+         "Whether jobs get SLURM_* variables beside ROTA_*"},
+        BoolMember{&Config::jobs_slurm_environment}},
+
+    Row{{"node.name", "string", "''", "Name of this node; '' is the host's short name"},
+        TextMember{&Config::node_name, is_node_name_or_empty}},
+    Row{{"node.listen", "address", "0.0.0.0:7118",
+         "Where rgpud listens for commands; port 0 takes any free port"},
+        TextMember{&Config::node_listen, is_listen_address}},
+    Row{{"node.address", "address", "''",
+         "Where commands reach this rgpud; '' is derived from node.listen and the node's name"},
+        TextMember{&Config::node_address, is_public_address}},
+    Row{{"node.spool_dir", "string", "/var/spool/rota",
+         "Directory of the records that let rgpud restart under running jobs"},
+        TextMember{&Config::node_spool_dir, is_path}},
+    Row{{"node.nvml", "string", "libnvidia-ml.so.1",
+         "NVIDIA's management library: a name or path that dlopen(3) takes"},
+        TextMember{&Config::node_nvml, is_not_empty}},
+    Row{{"node.cgroup", "choice", "auto",
+         "How jobs are confined: auto, v1, v2 or none (process groups only)"},
+        TextMember{&Config::node_cgroup, is_cgroup_choice}},
+    Row{{"node.cgroup_parent", "string", "rota", "Cgroup below which each job gets its own"},
+        TextMember{&Config::node_cgroup_parent, is_cgroup}},
+    Row{{"node.reconnect_max", "duration", "30s",
+         "Longest pause between attempts to reach the controller"},
+        DurationMember{&Config::node_reconnect_max, 10ms, 1h}},
+
+    Row{{"log.file", "string", "''", "File the daemon appends to; '' is standard error"},
+        TextMember{&Config::log_file, is_log_file}},
+    Row{{"log.level", "choice", "info",
+         "Least important lines shown: debug, info, warning or error"},
+        TextMember{&Config::log_level, is_log_level}},
+};
+
+const Row* find_row(std::string_view name) {
+  for (const Row& row : table)
+    if (row.key.name == name) return &row;
+  return nullptr;
+}
+
+}  // namespace
+
+std::span<const ConfigKey> config_keys() {
+  static const auto keys = [] {
+    std::array<ConfigKey, table.size()> all;
+    std::transform(table.begin(), table.end(), all.begin(), [](const Row& row) { return row.key; });
+    return all;
+  }();
+  return keys;
+}
+
+const ConfigKey* config_find(std::string_view name) {
+  for (const ConfigKey& key : config_keys())
+    if (key.name == name) return &key;
+  return nullptr;
+}
+
+Result<void> config_assign(Config& config, std::string_view name, const std::string& text) {
+  const Row* found = find_row(name);
+  ROTA_ASSERT(found != nullptr);
+  const Row& row = *found;
+  const auto takes = [&](std::string_view what) {
+    return must(text.empty() ? format("{} {}", row.key.name, what)
+                             : format("{} {}, not {}", row.key.name, what, quoted(text)));
+  };
+  if (const auto* member = std::get_if<TextMember>(&row.member)) {
+    if (text.size() > string_bytes_max)
+      return must(format("{} has {} bytes, at most {} are allowed", row.key.name, text.size(),
+                         string_bytes_max));
+    if (escaped(text) != text)
+      return must(format("{} holds control characters: {}", row.key.name, quoted(text)));
+    if (auto good = member->check(text); !good) return takes(good.error().detail);
+    config.*member->member = text;
+  } else if (const auto* member = std::get_if<NumberMember>(&row.member)) {
+    const auto number = number_parse(text, member->max);
+    if (!number || *number < member->min)
+      return takes(format("must be a number from {} to {}", member->min, member->max));
+    config.*member->member = *number;
+  } else if (const auto* member = std::get_if<DurationMember>(&row.member)) {
+    const auto duration = duration_parse(text);
+    if (!duration) return must(format("{}: {}", row.key.name, duration.error().detail));
+    if (*duration < member->min || *duration > member->max)
+      return takes(format("must be from {} to {}", duration_format(member->min),
+                          duration_format(member->max)));
+    config.*member->member = *duration;
+  } else {
+    if (text != "true" && text != "false") return takes("must be true or false");
+    config.*std::get<BoolMember>(row.member).member = text == "true";
+  }
+  return {};
+}
+
+}  // namespace rota

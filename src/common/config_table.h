@@ -1,0 +1,17 @@
+// common/config_table.h - the table behind config.h: which keys there are and what each may hold.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "common/config.h"
+
+namespace rota {
+
+/// The key called `name` ("nodes.heartbeat"), or nullptr.
+const ConfigKey* config_find(std::string_view name);
+
+/// Checks `text` and puts it into the member that the known key `name` stands for. The error says
+/// which key, and what would be right.
+Result<void> config_assign(Config& config, std::string_view name, const std::string& text);
+
+}  // namespace rota

@@ -1,0 +1,141 @@
+// ctld/controller.cpp - starting, stopping, and going on when the store fails.
+#include "ctld/controller.h"
+
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "net/log_end.h"
+
+namespace rota::ctld {
+
+namespace asio = boost::asio;
+
+namespace {
+
+std::int64_t milliseconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+std::int64_t seconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
+}
+
+EngineSettings settings_from(const Config& config) {
+  EngineSettings settings;
+  settings.node.cluster_name = config.cluster_name;
+  settings.node.heartbeat_ms = milliseconds(config.nodes_heartbeat);
+  settings.node.lost_after_ms = milliseconds(config.nodes_lost_after);
+  settings.node.fence_after_ms = milliseconds(config.nodes_fence_after);
+  settings.node.kill_wait_ms = milliseconds(config.jobs_kill_wait);
+  settings.node.slurm_environment = config.jobs_slurm_environment;
+  settings.restarts_max = config.jobs_restarts_max;
+  settings.job_count_max = config.jobs_count_max;
+  settings.ended_kept = config.jobs_ended_kept;
+  settings.time_limit_default_seconds = seconds(config.jobs_time_limit_default);
+  settings.time_limit_max_seconds = seconds(config.jobs_time_limit_max);
+  settings.root_allowed = config.jobs_root_allowed;
+  return settings;
+}
+
+net::awaitable<std::string> look_up(std::uint32_t uid) { co_return look_up_user(uid); }
+
+net::awaitable<Result<void>> probe(Store* store) { co_return store->probe(); }
+
+}  // namespace
+
+Controller::Controller(asio::io_context& io, Config config, std::unique_ptr<Store> store)
+    : io_(io), pool_(2), config_(std::move(config)), store_(std::move(store)) {}
+
+Result<std::uint16_t> Controller::start() {
+  up_since_ = wall_now();
+  ROTA_CHECK(load());
+  net::ListenerOptions options;
+  options.address = config_.controller_listen;
+  options.munge_socket = config_.munge_socket;
+  options.sessions_max = config_.controller_sessions_max;
+  options.half_open_max = config_.controller_half_open_max;
+  ROTA_TRY(listener_, net::Listener::start(io_.get_executor(), std::move(options),
+                                           [this](std::shared_ptr<net::Connection> connection) {
+                                             serve(*this, std::move(connection));
+                                           }));
+  asio::co_spawn(io_, tick(), net::log_end("tick"));
+  return listener_->port();
+}
+
+void Controller::stop() {
+  stopping_ = true;
+  listener_->stop();
+  links_.close_all("the controller stops");
+  pool_.join();
+  io_.stop();
+}
+
+Result<void> Controller::load() {
+  ROTA_TRY(auto snapshot, store_->load(config_.jobs_ended_kept));
+  const std::size_t jobs = snapshot.jobs.size();
+  const std::size_t nodes = snapshot.nodes.size();
+  engine_ = std::make_unique<Engine>(settings_from(config_), std::move(snapshot), now());
+  log::info("loaded {} jobs ({} waiting, {} not ended) and {} nodes", jobs,
+            engine_->waiting_count(), engine_->live_count(), nodes);
+  return {};
+}
+
+bool Controller::is_trusted(std::uint32_t uid) const { return uid == 0 || uid == geteuid(); }
+
+net::awaitable<Owner> Controller::owner_of(net::Peer peer) {
+  Owner owner{peer.uid, peer.gid, {}};
+  if (const auto* name = users_.find(peer.uid, mono_now())) {
+    owner.user = *name;
+    co_return owner;
+  }
+  auto work = look_up(peer.uid);
+  owner.user = co_await asio::co_spawn(pool_, std::move(work), asio::use_awaitable);
+  users_.put(peer.uid, owner.user, mono_now());
+  co_return owner;
+}
+
+net::awaitable<void> Controller::tick() {
+  asio::steady_timer timer(io_);
+  while (!stopping_) {
+    timer.expires_after(std::chrono::seconds(1));
+    co_await timer.async_wait(asio::use_awaitable);
+    if (!trouble_.empty()) continue;
+    engine_->tick(now());
+    wake();
+  }
+}
+
+/// The engine has gone ahead of a store that would not take the rows. Nothing of that was told to
+/// anybody, so go back: answer what waits with the error, let the nodes go, and begin again from what
+/// is committed, as after a crash. Reads work meanwhile; changes are refused until a row can be written.
+net::awaitable<void> Controller::recover(Error cause, std::vector<Answer> unanswered) {
+  trouble_ = cause.detail;
+  log::error("{}; no changes are accepted until it can be", cause.message());
+  for (auto& answer : answers_) unanswered.push_back(std::move(answer));
+  answers_.clear();
+  proto::ErrorReply reply{static_cast<std::uint16_t>(Errc::store_unavailable), cause.detail};
+  for (const auto& answer : unanswered) answer.connection->send(reply, answer.call);
+  links_.close_all("the controller's store cannot be written");
+  asio::steady_timer timer(io_);
+  bool is_loaded = false;
+  while (!stopping_) {
+    if (!is_loaded) {
+      const auto loaded = load();
+      is_loaded = loaded.has_value();
+      if (!is_loaded) log::error("{}", loaded.error().message());
+    }
+    timer.expires_after(std::chrono::seconds(1));
+    co_await timer.async_wait(asio::use_awaitable);
+    auto work = probe(store_.get());
+    const auto probed = co_await asio::co_spawn(pool_, std::move(work), asio::use_awaitable);
+    if (probed && is_loaded) break;
+    if (!probed) trouble_ = probed.error().detail;
+  }
+  log::info("the store can be written again; changes are accepted");
+  trouble_.clear();
+}
+
+}  // namespace rota::ctld

@@ -1,0 +1,309 @@
+// ctld/engine.cpp - jobs: from submission through placement to their one final state.
+#include "ctld/engine.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "common/assert.h"
+#include "common/format.h"
+#include "sched/plan.h"
+#include "sched/trial.h"
+
+namespace rota::ctld {
+
+using sched::JobEvent;
+
+Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
+    : settings_(std::move(settings)),
+      job_last_(snapshot.job_last),
+      requests_(std::move(snapshot.requests), now.mono) {
+  for (auto& stored : snapshot.nodes) {
+    Node node;
+    node.id = stored.id;
+    node.identity = std::move(stored.identity);
+    node.inventory = std::move(stored.inventory);
+    node.gpu_absent.assign(node.inventory.gpus.size(), false);
+    node.since = now.wall;
+    node.heard = now.mono;
+    cluster_.put(node.id, node.inventory, node.gpu_absent, false);
+    node_names_[node.identity.name] = node.id;
+    nodes_.emplace(node.id, std::move(node));
+  }
+  for (auto& stored : snapshot.jobs) {
+    const Job& job = jobs_.emplace(stored.id, std::move(stored)).first->second;
+    job_last_ = std::max(job_last_, job.id);
+    if (is_final(job.state)) {
+      ended_.push_back(job.id);
+      continue;
+    }
+    ++live_count_;
+    if (job.state == JobState::pending) queue_.push(job.id, job.spec);
+    for (const NodePart& part : job.placement) {
+      cluster_.take(job.id, part);
+      nodes_.at(part.node).jobs.emplace(job.id, std::nullopt);
+    }
+  }
+}
+
+Result<void> Engine::admit(const Owner& owner, JobSpec& spec) const {
+  ROTA_CHECK(validate(spec));
+  if (owner.uid == 0 && !settings_.root_allowed)
+    return Error{Errc::denied, "jobs as root are not allowed here (jobs.root_allowed)"};
+  if (live_count_ >= settings_.job_count_max)
+    return Error{Errc::queue_full,
+                 format("{} jobs have not ended, the limit is {} (jobs.count_max)", live_count_,
+                        settings_.job_count_max)};
+  if (spec.time_limit_seconds == 0) spec.time_limit_seconds = settings_.time_limit_default_seconds;
+  if (settings_.time_limit_max_seconds > 0) {
+    if (spec.time_limit_seconds == 0) spec.time_limit_seconds = settings_.time_limit_max_seconds;
+    if (spec.time_limit_seconds > settings_.time_limit_max_seconds)
+      return Error{Errc::job_invalid,
+                   format("the time limit is {} s, at most {} s are allowed (jobs.time_limit_max)",
+                          spec.time_limit_seconds, settings_.time_limit_max_seconds)};
+  }
+  // With no node known yet nothing can be said; else what all nodes together cannot hold is refused
+  // now and not after a night in the queue. A class that waits already was found to fit.
+  if (nodes_.empty() || queue_.class_of(spec) != nullptr) return {};
+  if (!sched::fits_empty(spec, cluster_, false)) {
+    std::uint32_t gpus_most = 0, cpus_most = 0;
+    for (const auto& [id, node] : cluster_.nodes()) {
+      gpus_most = std::max(gpus_most, node.gpu_total);
+      cpus_most = std::max(cpus_most, node.cpu_total);
+    }
+    return Error{
+        Errc::never_fits,
+        format("{} task{} of {} GPUs and {} CPUs each, {} GPUs per node, on {} node{}; the cluster has "
+               "{} nodes, the largest with {} GPUs and {} CPUs",
+               spec.task_count, spec.task_count == 1 ? "" : "s", spec.task.gpu_count,
+               spec.task.cpu_count, spec.node.gpu_count,
+               spec.node_count == 0 ? "any number of" : format("{}", spec.node_count),
+               spec.node_count == 1 ? "" : "s", nodes_.size(), gpus_most, cpus_most)};
+  }
+  return {};
+}
+
+Result<JobId> Engine::submit(JobSubmitted event, Now now) {
+  ROTA_CHECK(admit(event.owner, event.spec));
+  ROTA_CHECK(validate(event.payload));
+  job_last_ = JobId{job_last_.value + 1};
+  Job& job = jobs_[job_last_];
+  job.id = job_last_;
+  job.mode = event.payload.mode;
+  job.spec = std::move(event.spec);
+  job.owner = std::move(event.owner);
+  job.submit_time = now.wall;
+  queue_.push(job.id, job.spec);
+  ++live_count_;
+  plan_needed_ = true;
+  effects_.rows.push_back(PayloadPut{job.id, std::move(event.payload)});
+  note(job);
+  return job.id;
+}
+
+void Engine::advance(Job& job, JobEvent event, JobState final_state) {
+  const auto next = sched::next_state(job.state, event, final_state);
+  ROTA_ASSERT(next.has_value());
+  job.state = *next;
+  note(job);
+}
+
+void Engine::schedule(Now now) {
+  if (!plan_needed_) return;
+  plan_needed_ = false;
+  for (auto& start : sched::plan(cluster_, queue_).starts)
+    this->start(jobs_.at(start.job), std::move(start.placement), now);
+}
+
+void Engine::start(Job& job, Placement placement, Now now) {
+  queue_.remove(job.id, job.spec);
+  advance(job, JobEvent::placed);
+  job.placement = std::move(placement);
+  job.nodes.clear();
+  job.tasks_per_node.clear();
+  job.started.clear();
+  job.start_time = {};
+  for (const NodePart& part : job.placement) {
+    job.tasks_per_node.push_back(part.task_count);
+    cluster_.take(job.id, part);
+    nodes_.at(part.node).jobs.emplace(job.id, now.mono);
+    job.nodes.push_back(part.node);
+    put_allocation(job, part, now.wall, {}, 0);
+  }
+  for (const NodePart& part : job.placement) order_launch(job, part);
+}
+
+void Engine::order_launch(const Job& job, const NodePart& part) {
+  const Node& node = nodes_.at(part.node);
+  proto::LaunchRun launch;
+  launch.run = job.run();
+  launch.spec = job.spec;
+  launch.owner = job.owner;
+  launch.part = part;
+  for (const auto gpu : part.gpus) launch.gpu_uuids.push_back(node.inventory.gpus.at(gpu).uuid);
+  for (const NodeId id : job.nodes) {
+    if (id == part.node) launch.node_index = static_cast<std::uint32_t>(launch.nodes.size());
+    launch.nodes.push_back(nodes_.at(id).identity.name);
+  }
+  launch.tasks_per_node = job.tasks_per_node;
+  launch.submit_time = job.submit_time;
+  order(part.node, std::move(launch));
+}
+
+void Engine::order_end_everywhere(const Job& job) {
+  for (const NodePart& part : job.placement) order(part.node, proto::EndRun{job.run()});
+}
+
+void Engine::order(NodeId id, decltype(NodeOrder::message) message) {
+  // A node without a session hears everything that still matters when it joins again.
+  const Node& node = nodes_.at(id);
+  if (node.connected) effects_.orders.push_back({id, node.joins, std::move(message)});
+}
+
+void Engine::put_allocation(const Job& job, const NodePart& part, WallTime start, WallTime end,
+                            std::int64_t held_ms) {
+  AllocationPut row;
+  row.run = job.run();
+  row.node = part.node;
+  for (const auto gpu : part.gpus)
+    row.gpu_uuids.push_back(nodes_.at(part.node).inventory.gpus.at(gpu).uuid);
+  row.cpu_count = part.cpu_count;
+  row.memory_bytes = part.memory_bytes;
+  row.start = start;
+  row.end = end;
+  row.held_ms = held_ms;
+  effects_.rows.push_back(std::move(row));
+}
+
+void Engine::release(Job& job, Placement::iterator part, Now now) {
+  Node& node = nodes_.at(part->node);
+  const auto held = node.jobs.extract(job.id);
+  ROTA_ASSERT(!held.empty());
+  // Unknown only for what a former controller placed; the store then takes the dates' difference.
+  const std::int64_t held_ms =
+      held.mapped() ? std::chrono::duration_cast<std::chrono::milliseconds>(now.mono - *held.mapped())
+                          .count()
+                    : -1;
+  put_allocation(job, *part, {}, now.wall, held_ms);
+  cluster_.give(job.id, *part);
+  job.placement.erase(part);
+  plan_needed_ = true;
+  note(job);
+}
+
+void Engine::finish(Job& job, Now now) {
+  ROTA_ASSERT(job.placement.empty() && job.end.has_value());
+  if (sched::lost_by_node(*job.end, job.cancel_requested) && job.spec.requeue &&
+      job.restarts < settings_.restarts_max) {
+    advance(job, JobEvent::returned);
+    ++job.restarts;
+    job.end.reset();
+    job.nodes.clear();
+    job.tasks_per_node.clear();
+    job.started.clear();
+    job.start_time = {};
+    queue_.push(job.id, job.spec);
+    plan_needed_ = true;
+    return;
+  }
+  advance(job, JobEvent::ended, sched::final_state_of(*job.end, job.cancel_requested));
+  job.end_time = now.wall;
+  --live_count_;
+  ended_.push_back(job.id);
+}
+
+std::vector<JobId> Engine::select(const JobFilter& filter,
+                                  std::vector<proto::JobRefusal>& refused) const {
+  std::vector<JobId> selected;
+  if (filter.jobs.empty()) {
+    for (const auto& [id, job] : jobs_)
+      if (matches(filter, job) && !is_final(job.state)) selected.push_back(id);
+    return selected;
+  }
+  const auto refuse = [&refused](JobId id, Errc code) {
+    refused.push_back({id, static_cast<std::uint16_t>(code), {}});
+  };
+  for (const JobId id : filter.jobs) {
+    const Job* job = find(id);
+    if (job == nullptr)
+      refuse(id, id <= job_last_ && id ? Errc::job_ended : Errc::no_such_job);
+    else if (is_final(job->state))
+      refuse(id, Errc::job_ended);
+    else if (matches(filter, *job))
+      selected.push_back(id);
+  }
+  return selected;
+}
+
+Result<proto::CancelReply> Engine::cancel(const Caller& caller, const JobFilter& filter, int signal,
+                                          Now now) {
+  if (filter.jobs.empty() && filter.users.empty() && filter.projects.empty() &&
+      filter.names.empty() && filter.states.empty())
+    return Error{Errc::usage, "name the jobs: ids, or --name, --user, --project, --state"};
+  if (signal < 0 || signal > 64)
+    return Error{Errc::invalid_argument, format("signal {} is not 1 to 64", signal)};
+  proto::CancelReply reply;
+  for (const JobId id : select(filter, reply.refused)) {
+    if (auto error = cancel_one(caller, jobs_.at(id), signal, now))
+      reply.refused.push_back({id, static_cast<std::uint16_t>(error->code), error->detail});
+    else
+      reply.done.push_back(id);
+  }
+  return reply;
+}
+
+std::optional<Error> Engine::cancel_one(const Caller& caller, Job& job, int signal, Now now) {
+  if (!caller.is_admin && caller.owner.uid != job.owner.uid)
+    return Error{Errc::denied, format("it belongs to {}", job.owner.user)};
+  if (signal != 0) {
+    if (job.state == JobState::pending)
+      return Error{Errc::job_not_started, "a waiting job has no processes to signal"};
+    for (const NodePart& part : job.placement)
+      order(part.node, proto::SignalRun{job.run(), signal});
+    return std::nullopt;
+  }
+  job.cancel_requested = true;
+  note(job);
+  if (job.state == JobState::pending) {
+    queue_.remove(job.id, job.spec);
+    plan_needed_ = true;
+    advance(job, JobEvent::ended, JobState::cancelled);
+    job.end_time = now.wall;
+    --live_count_;
+    ended_.push_back(job.id);
+    return std::nullopt;
+  }
+  if (job.state != JobState::completing) advance(job, JobEvent::ending);
+  order_end_everywhere(job);
+  return std::nullopt;
+}
+
+void Engine::drop_old_records(Now now) {
+  requests_.drop_old(now.mono, effects_.rows);
+  while (ended_.size() > settings_.ended_kept) {
+    const JobId id = ended_.front();
+    if (dirty_.contains(id)) break;  // its last row is not on its way yet
+    ended_.pop_front();
+    jobs_.erase(id);
+    effects_.rows.push_back(PayloadDrop{id});
+  }
+}
+
+Effects Engine::take_effects() {
+  for (const JobId id : dirty_) effects_.rows.push_back(JobPut{jobs_.at(id)});
+  effects_.changed.assign(dirty_.begin(), dirty_.end());
+  dirty_.clear();
+  Effects effects = std::move(effects_);
+  effects_ = {};
+  return effects;
+}
+
+void Engine::record_answer(StoredRequest answer, Now now) {
+  requests_.put(std::move(answer), now.mono, effects_.rows);
+}
+
+const Job* Engine::find(JobId id) const {
+  const auto at = jobs_.find(id);
+  return at == jobs_.end() ? nullptr : &at->second;
+}
+
+}  // namespace rota::ctld

@@ -1,0 +1,179 @@
+// ctld/engine.h - the one writer of the cluster's state: event in, effects out.
+//
+// No sockets, no clock, no files, no threads. The shell (ctld/effects) commits the rows first and only
+// then sends anything. The same code runs in rctld and in the simulation tests.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "common/result.h"
+#include "common/time.h"
+#include "ctld/request_log.h"
+#include "ctld/rows.h"
+#include "model/job.h"
+#include "model/node.h"
+#include "proto/messages.h"
+#include "sched/cluster.h"
+#include "sched/job_state.h"
+#include "sched/queue.h"
+
+namespace rota::ctld {
+
+struct EngineSettings {
+  NodeSettings node;
+  std::uint64_t restarts_max = 3;
+  std::uint64_t job_count_max = 2'000'000;
+  std::uint64_t ended_kept = 10'000;
+  std::int64_t time_limit_default_seconds = 0;
+  std::int64_t time_limit_max_seconds = 0;  // 0: none
+  bool root_allowed = false;
+};
+
+/// Who asks. An administrator may touch everybody's jobs.
+struct Caller {
+  Owner owner;
+  bool is_admin = false;
+};
+
+struct JobSubmitted {
+  Owner owner;
+  JobSpec spec;
+  JobPayload payload;
+};
+
+/// A node opened a session: who it is, what it has, what it runs.
+struct NodeJoined {
+  NodeIdentity identity;
+  NodeInventory inventory;
+  std::vector<proto::RunReport> runs;
+};
+
+/// For the node's live session; a launch has no payload yet, the shell adds it from the store.
+struct NodeOrder {
+  NodeId node;
+  std::uint64_t join = 0;  // only for the session that this join opened: a newer one was settled anew
+  std::variant<proto::LaunchRun, proto::EndRun, proto::ForgetRun, proto::SignalRun> message;
+};
+
+struct Effects {
+  std::vector<Row> rows;           // commit these first
+  std::vector<NodeOrder> orders;   // then send these
+  std::vector<NodeId> silent;      // and close the sessions of nodes that went silent
+  std::vector<JobId> changed;      // for those who watch the queue; ascending, no repeats
+
+  bool empty() const {
+    return rows.empty() && orders.empty() && silent.empty() && changed.empty();
+  }
+};
+
+class Engine {
+ public:
+  Engine(EngineSettings settings, Snapshot snapshot, Now now);
+
+  /// Queues a job, or says why it cannot be one.
+  Result<JobId> submit(JobSubmitted event, Now now);
+  /// Ends (or signals) the jobs that the filter names, as far as the caller may.
+  Result<proto::CancelReply> cancel(const Caller& caller, const JobFilter& filter, int signal,
+                                    Now now);
+
+  /// (Re)connects a node and settles what it runs against what it should run.
+  NodeId node_joined(NodeJoined event, Now now);
+  void node_left(NodeId id, std::string reason, Now now);
+  void node_heard(NodeId id, std::vector<GpuUsage> usage, Now now);
+  void run_started(NodeId id, RunId run, WallTime start_time, Now now);
+  void run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, Now now);
+
+  /// About once a second: nodes that went silent, nodes to give up, records to drop.
+  void tick(Now now);
+  /// One pass of the scheduler, if anything has changed since the last one.
+  void schedule(Now now);
+
+  /// What the events since the last call ask for.
+  Effects take_effects();
+
+  /// The answer that a mutating call already got, and putting one on record with its change.
+  const StoredRequest* answer_to(std::uint32_t uid, RequestId request) const {
+    return requests_.find(uid, request);
+  }
+  void record_answer(StoredRequest answer, Now now);
+  const EngineSettings& settings() const { return settings_; }
+
+  /// A node as the engine keeps it.
+  struct Node {
+    NodeId id;
+    NodeIdentity identity;
+    NodeInventory inventory;
+    std::vector<bool> gpu_absent;
+    bool connected = false;
+    std::uint64_t joins = 0;  // counts its sessions
+    std::string reason = "not heard from since the controller started";
+    WallTime since;
+    MonoTime heard;
+    std::vector<GpuUsage> usage;
+    std::map<JobId, std::optional<MonoTime>> jobs;  // that hold a part here, and since when
+    /// Runs it has that nobody wants: their processes hold GPUs that are not on our books, so the
+    /// node takes nothing new until they are gone.
+    std::set<RunId> unwanted;
+  };
+
+  const std::map<JobId, Job>& jobs() const { return jobs_; }
+  const std::map<NodeId, Node>& nodes() const { return nodes_; }
+  const sched::Cluster& cluster() const { return cluster_; }
+  const sched::Queue& queue() const { return queue_; }
+  const Job* find(JobId id) const;
+  const Node* find_node(const std::string& name) const;
+  std::size_t waiting_count() const { return queue_.size(); }
+  std::size_t live_count() const { return live_count_; }
+
+  JobView view(const Job& job) const;
+  NodeView view(const Node& node) const;
+
+ private:
+  Result<void> admit(const Owner& owner, JobSpec& spec) const;
+  void advance(Job& job, sched::JobEvent event, JobState final_state = JobState::completed);
+  void start(Job& job, Placement placement, Now now);
+  void order_launch(const Job& job, const NodePart& part);
+  void order_end_everywhere(const Job& job);
+  void order(NodeId id, decltype(NodeOrder::message) message);
+  void release(Job& job, Placement::iterator part, Now now);
+  void finish(Job& job, Now now);
+  void drop_old_records(Now now);
+  void note(const Job& job) { dirty_.insert(job.id); }
+  void put_allocation(const Job& job, const NodePart& part, WallTime start, WallTime end,
+                      std::int64_t held_ms);
+
+  std::vector<JobId> select(const JobFilter& filter, std::vector<proto::JobRefusal>& refused) const;
+  std::optional<Error> cancel_one(const Caller& caller, Job& job, int signal, Now now);
+
+  void order_end_of_unwanted(Node& node, RunId run);
+  void update_usable(const Node& node);
+  void merge_inventory(Node& node, NodeInventory inventory);
+  void settle_reported(Node& node, const proto::RunReport& report, Now now);
+  void settle_unreported(Node& node, const std::set<RunId>& reported, bool rebooted,
+                         Now now);
+  std::string reason_of(const Job& job) const;
+
+  EngineSettings settings_;
+  std::map<JobId, Job> jobs_;
+  std::deque<JobId> ended_;  // of jobs_, oldest first
+  std::size_t live_count_ = 0;
+  JobId job_last_;
+  std::map<NodeId, Node> nodes_;
+  std::unordered_map<std::string, NodeId> node_names_;
+  sched::Cluster cluster_;
+  sched::Queue queue_;
+  RequestLog requests_;
+  bool plan_needed_ = true;
+
+  std::set<JobId> dirty_;
+  Effects effects_;
+};
+
+}  // namespace rota::ctld

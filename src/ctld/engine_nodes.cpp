@@ -1,0 +1,225 @@
+// ctld/engine_nodes.cpp - nodes: joining, leaving, and what they say of the runs they have.
+#include <algorithm>
+#include <chrono>
+
+#include "common/assert.h"
+#include "common/format.h"
+#include "ctld/engine.h"
+
+namespace rota::ctld {
+
+using proto::RunPhase;
+using sched::JobEvent;
+
+namespace {
+
+/// Beyond the node's own fence: it may notice the cut late, and needs the kill wait to end its runs.
+constexpr auto fence_margin = std::chrono::seconds(10);
+
+bool ended_well(const RunEnd& end) {
+  return end.cause == EndCause::exited && end.exit_code == 0 && end.exit_signal == 0;
+}
+
+Placement::iterator part_on(Job& job, NodeId id) {
+  return std::find_if(job.placement.begin(), job.placement.end(),
+                      [id](const NodePart& part) { return part.node == id; });
+}
+
+bool has_started(const Job& job, NodeId id) {
+  return std::find(job.started.begin(), job.started.end(), id) != job.started.end();
+}
+
+}  // namespace
+
+const Engine::Node* Engine::find_node(const std::string& name) const {
+  const auto at = node_names_.find(name);
+  return at == node_names_.end() ? nullptr : &nodes_.at(at->second);
+}
+
+NodeId Engine::node_joined(NodeJoined event, Now now) {
+  const auto [name, is_new] = node_names_.try_emplace(event.identity.name);
+  if (is_new) name->second = NodeId{static_cast<std::uint32_t>(nodes_.size() + 1)};
+  Node& node = nodes_[name->second];
+  node.id = name->second;
+  const StoredNode before{node.id, node.identity, node.inventory};
+  node.identity = std::move(event.identity);
+  merge_inventory(node, std::move(event.inventory));
+  const StoredNode after{node.id, node.identity, node.inventory};
+  if (is_new || !(before == after)) effects_.rows.push_back(NodePut{after});
+  node.connected = true;
+  ++node.joins;
+  node.unwanted.clear();
+  node.reason.clear();
+  node.since = now.wall;
+  node.heard = now.mono;
+  cluster_.put(node.id, node.inventory, node.gpu_absent, true);
+  plan_needed_ = true;
+
+  std::set<RunId> reported;
+  for (const auto& report : event.runs) reported.insert(report.run);
+  // First what the node does not have: a part that was lost ends its job before the parts that are
+  // there are looked at, and they are then ended with it.
+  const bool rebooted = !is_new && before.identity.boot_id != after.identity.boot_id;
+  settle_unreported(node, reported, rebooted, now);
+  for (const auto& report : event.runs) settle_reported(node, report, now);
+  return node.id;
+}
+
+void Engine::merge_inventory(Node& node, NodeInventory inventory) {
+  std::vector<Gpu> gpus = std::move(node.inventory.gpus);
+  std::vector<bool> absent(gpus.size(), true);
+  for (Gpu& gpu : inventory.gpus) {
+    const auto known = std::find_if(gpus.begin(), gpus.end(),
+                                    [&gpu](const Gpu& old) { return old.uuid == gpu.uuid; });
+    if (known == gpus.end()) {
+      gpus.push_back(std::move(gpu));
+      absent.push_back(false);
+    } else {
+      absent[static_cast<std::size_t>(known - gpus.begin())] = false;
+      *known = std::move(gpu);
+    }
+  }
+  inventory.gpus = std::move(gpus);
+  node.inventory = std::move(inventory);
+  node.gpu_absent = std::move(absent);
+}
+
+void Engine::settle_unreported(Node& node, const std::set<RunId>& reported, bool rebooted, Now now) {
+  std::vector<JobId> held;
+  for (const auto& [id, since] : node.jobs) held.push_back(id);
+  for (const JobId id : held) {
+    Job& job = jobs_.at(id);
+    if (reported.contains(job.run())) continue;
+    // After a reboot without its spool nobody knows whether a launch had reached the node.
+    if (has_started(job, node.id) || (rebooted && job.state == JobState::starting)) {
+      run_ended(node.id, job.run(),
+                {.cause = EndCause::node_failed,
+                 .detail = format("node {} lost it", node.identity.name)},
+                {}, now);
+    } else if (job.state == JobState::starting) {
+      order_launch(job, *part_on(job, node.id));
+    } else {
+      // Ending before the launch had reached this node, and now it never will.
+      run_ended(node.id, job.run(),
+                {.cause = EndCause::cancelled,
+                 .detail = format("it had not started on {}", node.identity.name)},
+                {}, now);
+    }
+  }
+}
+
+void Engine::settle_reported(Node& node, const proto::RunReport& report, Now now) {
+  if (report.phase == RunPhase::ended) {
+    run_ended(node.id, report.run, report.end, report.start_time, now);
+    return;
+  }
+  const auto at = jobs_.find(report.run.job);
+  const bool wanted = at != jobs_.end() && at->second.run() == report.run &&
+                      part_on(at->second, node.id) != at->second.placement.end();
+  if (!wanted) {
+    order_end_of_unwanted(node, report.run);
+    return;
+  }
+  if (at->second.state == JobState::completing) {
+    order(node.id, proto::EndRun{report.run});
+    return;
+  }
+  if (report.phase == RunPhase::running) run_started(node.id, report.run, report.start_time, now);
+}
+
+void Engine::order_end_of_unwanted(Node& node, RunId run) {
+  node.unwanted.insert(run);
+  update_usable(node);
+  order(node.id, proto::EndRun{run});
+}
+
+void Engine::update_usable(const Node& node) {
+  cluster_.set_usable(node.id, node.connected && node.unwanted.empty());
+  plan_needed_ = true;
+}
+
+void Engine::node_left(NodeId id, std::string reason, Now now) {
+  Node& node = nodes_.at(id);
+  if (!node.connected) return;
+  node.connected = false;
+  node.reason = std::move(reason);
+  node.since = now.wall;
+  node.usage.clear();
+  node.unwanted.clear();  // it tells again what it runs when it comes back
+  update_usable(node);
+}
+
+void Engine::node_heard(NodeId id, std::vector<GpuUsage> usage, Now now) {
+  Node& node = nodes_.at(id);
+  node.heard = now.mono;
+  node.usage = std::move(usage);
+}
+
+void Engine::run_started(NodeId id, RunId run, WallTime start_time, Now now) {
+  Node& node = nodes_.at(id);
+  node.heard = now.mono;
+  const auto at = jobs_.find(run.job);
+  if (at == jobs_.end() || at->second.run() != run ||
+      part_on(at->second, id) == at->second.placement.end()) {
+    order_end_of_unwanted(node, run);
+    return;
+  }
+  Job& job = at->second;
+  if (has_started(job, id)) return;
+  job.started.push_back(id);
+  job.start_time = std::max(job.start_time, start_time);
+  note(job);
+  if (job.state == JobState::starting && job.started.size() == job.nodes.size())
+    advance(job, JobEvent::started);
+}
+
+void Engine::run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, Now now) {
+  order(id, proto::ForgetRun{run});
+  if (Node& node = nodes_.at(id); node.unwanted.erase(run) > 0) update_usable(node);
+  const auto at = jobs_.find(run.job);
+  if (at == jobs_.end() || at->second.run() != run) return;
+  Job& job = at->second;
+  const auto part = part_on(job, id);
+  if (part == job.placement.end()) return;
+  const bool first_node = job.nodes.front() == id;
+  job.start_time = std::max(job.start_time, start_time);
+  job.elapsed_ms = std::max(job.elapsed_ms, end.elapsed_ms);
+  release(job, part, now);
+  if (job.state != JobState::completing) {
+    const bool goes_on = ended_well(end) && !job.placement.empty() &&
+                         !(first_node && job.mode == LaunchMode::batch);
+    if (goes_on) return;
+    advance(job, JobEvent::ending);
+    job.end = std::move(end);
+    order_end_everywhere(job);
+  } else if (!job.end) {
+    job.end = std::move(end);
+  }
+  if (job.placement.empty()) finish(job, now);
+}
+
+void Engine::tick(Now now) {
+  const auto lost_after = std::chrono::milliseconds(settings_.node.lost_after_ms);
+  const auto fence_after = std::chrono::milliseconds(settings_.node.fence_after_ms);
+  const auto kill_wait = std::chrono::milliseconds(settings_.node.kill_wait_ms);
+  for (auto& [id, node] : nodes_) {
+    const auto silence = now.mono - node.heard;
+    if (node.connected && silence > lost_after) {
+      effects_.silent.push_back(id);
+      node_left(id, "does not answer", now);
+    }
+    if (node.connected || fence_after.count() == 0) continue;
+    if (silence < lost_after + fence_after + kill_wait + fence_margin) continue;
+    // By now the node has ended everything itself, if it still lives.
+    std::vector<JobId> held;
+    for (const auto& [job, since] : node.jobs) held.push_back(job);
+    for (const JobId job : held)
+      run_ended(id, jobs_.at(job).run(),
+                {.cause = EndCause::node_failed,
+                 .detail = format("node {} did not come back", node.identity.name)},
+                {}, now);
+  }
+  drop_old_records(now);
+}
+
+}  // namespace rota::ctld

@@ -1,0 +1,83 @@
+// ctld/engine_view.cpp - jobs and nodes as people see them.
+#include "common/format.h"
+#include "ctld/engine.h"
+
+namespace rota::ctld {
+namespace {
+
+std::string end_text(const RunEnd& end) {
+  if (!end.detail.empty()) return end.detail;
+  if (end.exit_signal != 0) return format("ended by signal {}", end.exit_signal);
+  if (end.exit_code != 0) return format("exit code {}", end.exit_code);
+  return {};
+}
+
+}  // namespace
+
+std::string Engine::reason_of(const Job& job) const {
+  if (job.state == JobState::pending) {
+    const auto* waiting = queue_.class_of(job.spec);
+    if (waiting == nullptr || waiting->why == WaitReason::none) return "about to be looked at";
+    if (waiting->why == WaitReason::resources && *waiting->jobs.begin() != job.id)
+      return format("waits behind job {}", waiting->jobs.begin()->value);
+    return waiting->text;
+  }
+  if (is_final(job.state)) {
+    if (job.state == JobState::cancelled && !job.end) return "cancelled while it waited";
+    return job.end ? end_text(*job.end) : std::string();
+  }
+  std::string missing;
+  for (const NodePart& part : job.placement) {
+    const Node& node = nodes_.at(part.node);
+    if (!node.connected) missing += (missing.empty() ? "" : ",") + node.identity.name;
+  }
+  if (!missing.empty()) return format("out of contact: {}", missing);
+  if (job.state == JobState::completing) return job.end ? end_text(*job.end) : "ending";
+  return {};
+}
+
+JobView Engine::view(const Job& job) const {
+  JobView view;
+  view.id = job.id;
+  view.spec = job.spec;
+  view.owner = job.owner;
+  view.state = job.state;
+  view.restarts = job.restarts;
+  view.gpu_count = job.spec.gpu_total();
+  for (const NodeId id : job.nodes) view.nodes.push_back(nodes_.at(id).identity.name);
+  view.submit_time = job.submit_time;
+  view.start_time = job.start_time;
+  view.end_time = job.end_time;
+  if (job.end) {
+    view.exit_code = job.end->exit_code;
+    view.exit_signal = job.end->exit_signal;
+  }
+  view.elapsed_ms = job.elapsed_ms;
+  if (job.state == JobState::pending) {
+    if (const auto* waiting = queue_.class_of(job.spec)) {
+      const bool first = *waiting->jobs.begin() == job.id;
+      view.wait = waiting->why == WaitReason::resources && !first ? WaitReason::priority
+                                                                  : waiting->why;
+    }
+  }
+  view.reason = reason_of(job);
+  return view;
+}
+
+NodeView Engine::view(const Node& node) const {
+  NodeView view;
+  view.id = node.id;
+  view.identity = node.identity;
+  view.state = node.connected ? NodeState::up : NodeState::down;
+  view.reason = node.reason;
+  view.since = node.since;
+  view.inventory = node.inventory;
+  const auto& supply = cluster_.at(node.id);
+  view.cpus_held = supply.cpu_total - supply.cpu_free;
+  view.memory_held_bytes = supply.memory_total - supply.memory_free;
+  view.gpu_holders = supply.gpu_holders;
+  view.usage = node.usage;
+  return view;
+}
+
+}  // namespace rota::ctld

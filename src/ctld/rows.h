@@ -1,0 +1,80 @@
+// ctld/rows.h - what the engine asks the store to remember, and what the store gives back.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "common/time.h"
+#include "model/ids.h"
+#include "model/job.h"
+#include "model/node.h"
+
+namespace rota::ctld {
+
+struct JobPut {
+  Job job;
+};
+struct PayloadPut {
+  JobId job;
+  JobPayload payload;
+};
+struct PayloadDrop {
+  JobId job;
+};
+
+/// A node the cluster has seen. Positions in the inventory are fixed for as long as it is known:
+/// placements refer to them.
+struct StoredNode {
+  NodeId id;
+  NodeIdentity identity;
+  NodeInventory inventory;
+
+  friend bool operator==(const StoredNode&, const StoredNode&) = default;
+  static auto fields(auto& m) { return std::tie(m.id, m.identity, m.inventory); }
+};
+struct NodePut {
+  StoredNode node;
+};
+
+/// A mutating call that was answered: a repeat gets the same answer.
+struct StoredRequest {
+  std::uint32_t uid = 0;
+  RequestId request;
+  std::uint16_t reply_type = 0;
+  std::string reply;
+  WallTime at;
+};
+struct RequestPut {
+  StoredRequest request;
+};
+struct RequestDrop {
+  std::uint32_t uid = 0;
+  RequestId request;
+};
+
+/// What one run held on one node, and for how long: the ledger that bills are sums over.
+struct AllocationPut {
+  RunId run;
+  NodeId node;
+  std::vector<std::string> gpu_uuids;
+  std::uint32_t cpu_count = 0;
+  std::uint64_t memory_bytes = 0;
+  WallTime start;
+  WallTime end;             // never: still held
+  std::int64_t held_ms = 0; // by the monotonic clock, once it has ended
+};
+
+using Row = std::variant<JobPut, PayloadPut, PayloadDrop, NodePut, RequestPut, RequestDrop,
+                         AllocationPut>;
+
+/// All that a controller needs to go on where the last one stopped.
+struct Snapshot {
+  std::vector<Job> jobs;  // ascending: all that have not ended, and the latest that have
+  std::vector<StoredNode> nodes;
+  std::vector<StoredRequest> requests;
+  JobId job_last;  // the highest id ever given
+};
+
+}  // namespace rota::ctld

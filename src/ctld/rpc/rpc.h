@@ -1,0 +1,44 @@
+// ctld/rpc/rpc.h - one function per request; table.cpp says which message reaches which.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "common/result.h"
+#include "common/time.h"
+#include "ctld/controller.h"
+#include "ctld/engine.h"
+#include "net/connection.h"
+#include "proto/messages.h"
+
+namespace rota::ctld::rpc {
+
+/// One session as the requests see it.
+struct Session {
+  std::shared_ptr<net::Connection> connection;
+  Caller caller;
+  std::optional<NodeId> node;  // set by NodeHello: this is a node's session
+  bool watches = false;
+};
+
+Result<proto::SubmitReply> submit(Engine& engine, const Caller& caller, proto::SubmitRequest request,
+                                  Now now);
+Result<proto::CancelReply> cancel(Engine& engine, const Caller& caller,
+                                  const proto::CancelRequest& request, Now now);
+proto::PingReply ping(const Controller& controller, const Engine& engine,
+                      const proto::PingRequest& request);
+Result<proto::LogsReply> logs(Controller& controller, const Caller& caller,
+                              const proto::LogsRequest& request, Now now);
+/// Answers in slices, so that a long queue never holds up the engine.
+net::awaitable<void> queue(Controller& controller, std::shared_ptr<net::Connection> connection,
+                           std::uint32_t call, proto::QueueRequest request);
+net::awaitable<void> nodes(Controller& controller, std::shared_ptr<net::Connection> connection,
+                           std::uint32_t call, proto::NodesRequest request);
+Result<proto::NodeWelcome> node_hello(Controller& controller, Session& session,
+                                      proto::NodeHello request, Now now);
+
+/// Decodes the frame, does what it asks and answers. An error ends the session: the peer sent what
+/// no peer of ours sends.
+Result<void> dispatch(Controller& controller, Session& session, const proto::Frame& frame);
+
+}  // namespace rota::ctld::rpc

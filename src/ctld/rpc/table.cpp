@@ -1,0 +1,164 @@
+// ctld/rpc/table.cpp - which message reaches which function, and who may send it.
+#include <boost/asio/co_spawn.hpp>
+
+#include "common/clock.h"
+#include "common/format.h"
+#include "ctld/rpc/rpc.h"
+#include "net/log_end.h"
+
+namespace rota::ctld::rpc {
+namespace {
+
+using proto::Frame;
+
+/// What every handler gets.
+struct Call {
+  Controller& controller;
+  Session& session;
+  const Frame& frame;
+
+  Engine& engine() const { return controller.engine(); }
+  template <class Reply>
+  void answer(const Result<Reply>& reply) const {
+    if (reply)
+      controller.answer(session.connection, *reply, frame.call);
+    else
+      controller.answer_error(session.connection, reply.error(), frame.call);
+  }
+};
+
+/// A change: refused while nothing can be stored; a repeat is answered from the record.
+template <class Request, class Function>
+Result<void> change(const Call& call, Function function) {
+  ROTA_TRY(auto request, proto::decode<Request>(call.frame.body));
+  using Reply = typename std::invoke_result_t<Function, Request>::value_type;
+  if (!call.controller.trouble().empty()) {
+    call.answer(Result<Reply>(Error{Errc::store_unavailable, call.controller.trouble()}));
+    return {};
+  }
+  const RequestId id = request.request;
+  const std::uint32_t uid = call.session.caller.owner.uid;
+  if (!id) {
+    call.answer(Result<Reply>(Error{Errc::invalid_argument, "the request has no id"}));
+    return {};
+  }
+  if (const auto* before = call.engine().answer_to(uid, id)) {
+    call.controller.answer(Answer{call.session.connection, before->reply_type, call.frame.call, 0,
+                                  before->reply});
+    return {};
+  }
+  const Result<Reply> reply = function(std::move(request));
+  if (reply)
+    call.engine().record_answer({uid, id, Reply::number, proto::encode(*reply), wall_now()}, now());
+  call.answer(reply);
+  return {};
+}
+
+Result<void> on_ping(const Call& call) {
+  ROTA_TRY(const auto request, proto::decode<proto::PingRequest>(call.frame.body));
+  call.answer(Result<proto::PingReply>(ping(call.controller, call.engine(), request)));
+  return {};
+}
+
+Result<void> on_submit(const Call& call) {
+  return change<proto::SubmitRequest>(call, [&call](proto::SubmitRequest request) {
+    return submit(call.engine(), call.session.caller, std::move(request), now());
+  });
+}
+
+Result<void> on_cancel(const Call& call) {
+  return change<proto::CancelRequest>(call, [&call](proto::CancelRequest request) {
+    return cancel(call.engine(), call.session.caller, request, now());
+  });
+}
+
+Result<void> on_queue(const Call& call) {
+  ROTA_TRY(auto request, proto::decode<proto::QueueRequest>(call.frame.body));
+  if (request.watch) call.session.watches = true;
+  const auto executor = boost::asio::any_io_executor(call.controller.executor());
+  boost::asio::co_spawn(
+      executor, queue(call.controller, call.session.connection, call.frame.call, std::move(request)),
+      net::log_end("queue"));
+  return {};
+}
+
+Result<void> on_nodes(const Call& call) {
+  ROTA_TRY(auto request, proto::decode<proto::NodesRequest>(call.frame.body));
+  const auto executor = boost::asio::any_io_executor(call.controller.executor());
+  boost::asio::co_spawn(
+      executor, nodes(call.controller, call.session.connection, call.frame.call, std::move(request)),
+      net::log_end("nodes"));
+  return {};
+}
+
+Result<void> on_logs(const Call& call) {
+  ROTA_TRY(const auto request, proto::decode<proto::LogsRequest>(call.frame.body));
+  call.answer(logs(call.controller, call.session.caller, request, now()));
+  return {};
+}
+
+Result<void> on_hello(const Call& call) {
+  ROTA_TRY(auto request, proto::decode<proto::NodeHello>(call.frame.body));
+  if (!call.controller.trouble().empty())
+    return Error{Errc::store_unavailable, call.controller.trouble()};
+  auto reply = node_hello(call.controller, call.session, std::move(request), now());
+  call.answer(reply);
+  if (!reply) return reply.error();
+  return {};
+}
+
+Result<NodeId> node_of(const Call& call) {
+  if (!call.session.node) return Error{Errc::denied, "only a node may say this, after NodeHello"};
+  // While the store fails the engine is not the one that this node joined.
+  const auto* link = call.controller.links().find(*call.session.node);
+  if (link == nullptr || link->connection != call.session.connection)
+    return Error{Errc::peer_lost, "the node has another session"};
+  return *call.session.node;
+}
+
+Result<void> on_heartbeat(const Call& call) {
+  ROTA_TRY(auto beat, proto::decode<proto::Heartbeat>(call.frame.body));
+  ROTA_TRY(const NodeId node, node_of(call));
+  call.engine().node_heard(node, std::move(beat.usage), now());
+  call.session.connection->send(proto::HeartbeatReply{}, call.frame.call);
+  return {};
+}
+
+Result<void> on_run_started(const Call& call) {
+  ROTA_TRY(const auto message, proto::decode<proto::RunStarted>(call.frame.body));
+  ROTA_TRY(const NodeId node, node_of(call));
+  call.engine().run_started(node, message.run, message.start_time, now());
+  call.controller.wake();
+  return {};
+}
+
+Result<void> on_run_ended(const Call& call) {
+  ROTA_TRY(auto message, proto::decode<proto::RunEnded>(call.frame.body));
+  ROTA_TRY(const NodeId node, node_of(call));
+  call.engine().run_ended(node, message.run, std::move(message.end), message.start_time, now());
+  call.controller.wake();
+  return {};
+}
+
+struct Entry {
+  std::uint16_t number;
+  Result<void> (*handle)(const Call&);
+};
+constexpr Entry table[] = {
+    {proto::PingRequest::number, on_ping},      {proto::SubmitRequest::number, on_submit},
+    {proto::CancelRequest::number, on_cancel},  {proto::QueueRequest::number, on_queue},
+    {proto::NodesRequest::number, on_nodes},    {proto::LogsRequest::number, on_logs},
+    {proto::NodeHello::number, on_hello},       {proto::Heartbeat::number, on_heartbeat},
+    {proto::RunStarted::number, on_run_started}, {proto::RunEnded::number, on_run_ended},
+};
+
+}  // namespace
+
+Result<void> dispatch(Controller& controller, Session& session, const Frame& frame) {
+  const Call call{controller, session, frame};
+  for (const Entry& entry : table)
+    if (entry.number == frame.type) return entry.handle(call);
+  return Error{Errc::malformed, format("message type {} is not for rctld", frame.type)};
+}
+
+}  // namespace rota::ctld::rpc

@@ -1,0 +1,176 @@
+// gpud/agent.cpp - the node's side of the promise that a run starts once and its end is not lost.
+#include "gpud/agent.h"
+
+#include <algorithm>
+
+#include "common/assert.h"
+
+namespace rota::gpud {
+
+using proto::RunPhase;
+
+namespace {
+/// How many forgotten runs are remembered. A late copy of a launch is at most one session old, and
+/// a session carries launches in order, so this only has to outlast what is under way.
+constexpr std::size_t forgotten_max = 100'000;
+}  // namespace
+
+Agent::Agent(NodeInventory inventory, std::vector<Cpu> cpus)
+    : inventory_(std::move(inventory)), cpus_(std::move(cpus)) {}
+
+void Agent::adopt(AdoptedRun adopted) {
+  Run run{.launch = std::move(adopted.launch),
+          .cpus = std::move(adopted.cpus),
+          .phase = adopted.phase,
+          .start_time = adopted.start_time,
+          .end = std::move(adopted.end)};
+  if (run.phase != RunPhase::ended) cpus_held_.insert(run.cpus.begin(), run.cpus.end());
+  const RunId id = run.launch.run;
+  ROTA_ASSERT(runs_.emplace(id, std::move(run)).second);
+}
+
+std::vector<proto::RunReport> Agent::connected() {
+  cut_off_since_.reset();
+  // Messages of an older session cannot reach us any more, so neither can a late launch of it.
+  forgotten_.clear();
+  forgotten_order_.clear();
+  std::vector<proto::RunReport> reports;
+  for (const auto& [id, run] : runs_)
+    reports.push_back(
+        {.run = id, .phase = run.phase, .end = run.end, .start_time = run.start_time});
+  return reports;
+}
+
+void Agent::welcomed(const NodeSettings& settings) { settings_ = settings; }
+
+void Agent::disconnected(Now now) {
+  if (!cut_off_since_) cut_off_since_ = now.mono;
+}
+
+void Agent::apply(proto::LaunchRun launch) {
+  const RunId id = launch.run;
+  if (forgotten_.contains(id)) return;
+  if (const auto known = runs_.find(id); known != runs_.end()) {
+    report(known->second);
+    return;
+  }
+  Run run{.launch = std::move(launch)};
+  run.cpus = pick_cpus(run.launch);
+  cpus_held_.insert(run.cpus.begin(), run.cpus.end());
+  effects_.emplace_back(StartStep{run.launch, run.cpus});
+  runs_.emplace(id, std::move(run));
+}
+
+void Agent::apply(const proto::EndRun& order) {
+  if (forgotten_.contains(order.run)) {
+    const RunEnd end{.cause = EndCause::cancelled, .detail = "it was over and forgotten"};
+    effects_.emplace_back(ToController{proto::RunEnded{order.run, end, {}}});
+    return;
+  }
+  auto known = runs_.find(order.run);
+  if (known == runs_.end()) {
+    // Never heard of it. Keep it as ended, so that a launch which comes after this order finds it
+    // over instead of starting what nobody wants any more.
+    Run run;
+    run.launch.run = order.run;
+    run.phase = RunPhase::ended;
+    run.end = {.cause = EndCause::cancelled, .detail = "it had not started on this node"};
+    known = runs_.emplace(order.run, std::move(run)).first;
+    report(known->second);
+    return;
+  }
+  end(known->second);
+}
+
+void Agent::apply(const proto::SignalRun& order) {
+  const auto known = runs_.find(order.run);
+  if (known == runs_.end() || known->second.phase == RunPhase::ended) return;
+  effects_.emplace_back(SignalStep{order.run, order.signal});
+}
+
+void Agent::apply(const proto::ForgetRun& order) {
+  const auto known = runs_.find(order.run);
+  if (known == runs_.end() || known->second.phase != RunPhase::ended) return;
+  effects_.emplace_back(DropStep{order.run});
+  runs_.erase(known);
+  remember_forgotten(order.run);
+}
+
+void Agent::started(RunId id, WallTime start_time) {
+  const auto known = runs_.find(id);
+  if (known == runs_.end() || known->second.phase != RunPhase::starting) return;
+  known->second.phase = RunPhase::running;
+  known->second.start_time = start_time;
+  report(known->second);
+}
+
+void Agent::ended(RunId id, RunEnd end) {
+  const auto known = runs_.find(id);
+  if (known == runs_.end() || known->second.phase == RunPhase::ended) return;
+  Run& run = known->second;
+  run.phase = RunPhase::ended;
+  run.end = std::move(end);
+  for (const auto cpu : run.cpus) cpus_held_.erase(cpu);
+  run.cpus.clear();
+  report(run);
+}
+
+void Agent::tick(Now now) {
+  if (!cut_off_since_ || settings_.fence_after_ms == 0) return;
+  if (now.mono - *cut_off_since_ < std::chrono::milliseconds(settings_.fence_after_ms)) return;
+  for (auto& [id, run] : runs_) end(run);
+}
+
+std::vector<AgentEffect> Agent::take_effects() {
+  std::vector<AgentEffect> effects;
+  effects.swap(effects_);
+  return effects;
+}
+
+void Agent::end(Run& run) {
+  if (run.phase == RunPhase::ended) {
+    report(run);
+    return;
+  }
+  if (run.end_ordered) return;
+  run.end_ordered = true;
+  effects_.emplace_back(EndStep{run.launch.run});
+}
+
+void Agent::report(const Run& run) {
+  const RunId id = run.launch.run;
+  if (run.phase == RunPhase::running)
+    effects_.emplace_back(ToController{proto::RunStarted{id, run.start_time}});
+  if (run.phase == RunPhase::ended)
+    effects_.emplace_back(ToController{proto::RunEnded{id, run.end, run.start_time}});
+}
+
+void Agent::remember_forgotten(RunId run) {
+  if (!forgotten_.insert(run).second) return;
+  forgotten_order_.push_back(run);
+  if (forgotten_order_.size() <= forgotten_max) return;
+  forgotten_.erase(forgotten_order_.front());
+  forgotten_order_.pop_front();
+}
+
+std::vector<std::uint32_t> Agent::pick_cpus(const proto::LaunchRun& launch) {
+  if (cpus_.empty()) return {};
+  std::set<std::int32_t> near;
+  for (const auto gpu : launch.part.gpus)
+    if (gpu < inventory_.gpus.size()) near.insert(inventory_.gpus[gpu].numa_node);
+  std::vector<std::uint32_t> picked;
+  // First the free cores next to the job's GPUs, then any free one.
+  for (const bool only_near : {true, false}) {
+    for (const Cpu& cpu : cpus_) {
+      if (picked.size() == launch.part.cpu_count) break;
+      if (cpus_held_.contains(cpu.index) || near.contains(cpu.numa_node) != only_near) continue;
+      picked.push_back(cpu.index);
+    }
+  }
+  // Fewer than asked only when cores went away under the controller's count: then do not bind.
+  if (picked.size() < launch.part.cpu_count) return {};
+  std::sort(picked.begin(), picked.end());
+  return picked;
+}
+
+}  // namespace rota::gpud

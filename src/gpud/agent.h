@@ -1,0 +1,115 @@
+// gpud/agent.h - what should run on this node against what does: event in, effects out.
+//
+// No I/O, no clock, no threads: rgpud's shell feeds it what the controller says and what rstepd
+// reports, and carries out what it returns, in order. The simulation tests run the same code.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/time.h"
+#include "model/job.h"
+#include "model/node.h"
+#include "proto/messages.h"
+
+namespace rota::gpud {
+
+/// A CPU that jobs may use, with the NUMA node it belongs to (-1: not known).
+struct Cpu {
+  std::uint32_t index = 0;
+  std::int32_t numa_node = -1;
+};
+
+/// Write the spool record, then start rstepd with it. Failure comes back as Agent::ended() with
+/// EndCause::launch_failed.
+struct StartStep {
+  proto::LaunchRun launch;
+  std::vector<std::uint32_t> cpus;  // ascending; empty: not bound
+};
+/// Tell rstepd to end its processes: SIGTERM, kill wait, SIGKILL.
+struct EndStep {
+  RunId run;
+};
+struct SignalStep {
+  RunId run;
+  int signal = 0;
+};
+/// The controller has the end on record: remove the spool record.
+struct DropStep {
+  RunId run;
+};
+/// Send to the controller; dropped when there is no session (hello repeats what matters).
+using ToController = std::variant<proto::RunStarted, proto::RunEnded>;
+using AgentEffect = std::variant<StartStep, EndStep, SignalStep, DropStep, ToController>;
+
+/// A run found in the spool when rgpud starts.
+struct AdoptedRun {
+  proto::LaunchRun launch;
+  std::vector<std::uint32_t> cpus;
+  proto::RunPhase phase = proto::RunPhase::starting;
+  WallTime start_time;
+  RunEnd end;
+};
+
+class Agent {
+ public:
+  Agent(NodeInventory inventory, std::vector<Cpu> cpus);
+
+  /// Before the first connect: what the spool holds.
+  void adopt(AdoptedRun run);
+
+  /// A session with the controller begins: what NodeHello must say of our runs.
+  std::vector<proto::RunReport> connected();
+  void welcomed(const NodeSettings& settings);
+  void disconnected(Now now);
+
+  void apply(proto::LaunchRun launch);
+  void apply(const proto::EndRun& order);
+  void apply(const proto::SignalRun& order);
+  void apply(const proto::ForgetRun& order);
+
+  /// rstepd's word.
+  void started(RunId run, WallTime start_time);
+  void ended(RunId run, RunEnd end);
+
+  /// Called about once a second: ends all runs when the node has been cut off longer than the
+  /// cluster's fence_after, so that the controller may start them elsewhere.
+  void tick(Now now);
+
+  std::vector<AgentEffect> take_effects();
+
+  struct Run {
+    proto::LaunchRun launch;  // only `run` is filled when we know it as ended without having it
+    std::vector<std::uint32_t> cpus;
+    proto::RunPhase phase = proto::RunPhase::starting;
+    bool end_ordered = false;
+    WallTime start_time;
+    RunEnd end;
+  };
+  const std::map<RunId, Run>& runs() const { return runs_; }
+  const NodeSettings& settings() const { return settings_; }
+
+ private:
+  std::vector<std::uint32_t> pick_cpus(const proto::LaunchRun& launch);
+  void report(const Run& run);
+  void end(Run& run);
+  void remember_forgotten(RunId run);
+
+  NodeInventory inventory_;
+  std::vector<Cpu> cpus_;
+  std::set<std::uint32_t> cpus_held_;
+  NodeSettings settings_;
+  std::map<RunId, Run> runs_;
+  /// Runs that were forgotten in this session: a late copy of their launch must not start them again.
+  std::set<RunId> forgotten_;
+  std::deque<RunId> forgotten_order_;
+  std::optional<MonoTime> cut_off_since_;
+  std::vector<AgentEffect> effects_;
+};
+
+}  // namespace rota::gpud

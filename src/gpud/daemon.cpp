@@ -1,0 +1,188 @@
+// gpud/daemon.cpp - what rgpud is made of, in the order in which it must come up.
+#include "gpud/daemon.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+
+#include "common/clock.h"
+#include "common/format.h"
+#include "common/log.h"
+#include "common/notify.h"
+#include "common/units.h"
+#include "common/version.h"
+#include "gpud/inventory/inventory.h"
+#include "gpud/launch/spawn.h"
+#include "net/address.h"
+#include "net/client.h"
+#include "net/ticket.h"
+
+namespace rota::gpud {
+namespace {
+
+constexpr std::uint64_t command_sessions_max = 512;
+/// A heartbeat is a small message; no node has more GPUs than this.
+constexpr std::size_t usage_max = 512;
+
+Result<std::uint32_t> uid_of(const std::string& user) {
+  if (const passwd* entry = ::getpwnam(user.c_str())) return std::uint32_t{entry->pw_uid};
+  if (const auto number = number_parse(user, UINT32_MAX - 1))
+    return static_cast<std::uint32_t>(*number);
+  return Error{Errc::config_invalid,
+               format("controller.user '{}' is no user of this host", user)};
+}
+
+std::string boot_id() {
+  std::string id = file_read("/proc/sys/kernel/random/boot_id");
+  while (!id.empty() && id.back() == '\n') id.pop_back();
+  return id;
+}
+
+}  // namespace
+
+Result<std::string> node_name(const Config& config) {
+  std::string name = config.node_name;
+  if (name.empty()) {
+    char host[256] = {};
+    ::gethostname(host, sizeof host - 1);
+    name = host;
+    name.resize(std::min(name.find('.'), name.size()));
+  }
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+  };
+  if (name.empty() || name.size() > 200 || name.front() == '.' ||
+      !std::all_of(name.begin(), name.end(), is_plain))
+    return Error{Errc::config_invalid,
+                 format("node name '{}': give it 1 to 200 letters, digits, dots, dashes or "
+                        "underscores, with --name or node.name",
+                        name)};
+  return name;
+}
+
+std::string public_address(const Config& config, const std::string& name, std::uint16_t port) {
+  const std::string& wanted = config.node_address.empty() ? config.node_listen : config.node_address;
+  const auto parsed = net::parse_host_port(wanted);
+  if (!parsed) return format("{}:{}", name, port);
+  const bool is_any = parsed->host == "0.0.0.0" || parsed->host == "::" || parsed->host.empty();
+  const std::string host = is_any ? name : parsed->host;
+  const bool is_v6 = host.find(':') != std::string::npos;
+  const std::uint16_t shown =
+      config.node_address.empty() || parsed->port == 0 ? port : parsed->port;
+  return is_v6 ? format("[{}]:{}", host, shown) : format("{}:{}", host, shown);
+}
+
+Daemon::Daemon(boost::asio::any_io_executor executor, Config config, int ready_fd)
+    : executor_(executor), config_(std::move(config)), ready_fd_(ready_fd) {}
+
+Result<void> Daemon::start() {
+  ROTA_CHECK(make_shell());
+  ROTA_CHECK(listen());
+  ROTA_CHECK(shell_->start());
+  ROTA_CHECK(dial());
+  // A node whose controller is away has started all the same: systemd must not wait for both.
+  if (const auto told = notify_ready(); !told) log::warning("{}", told.error().message());
+  return {};
+}
+
+Result<void> Daemon::make_shell() {
+  ROTA_TRY(const std::string name, node_name(config_));
+  ROTA_TRY(Spool spool, Spool::open(config_.node_spool_dir));
+  nvml_.emplace(config_.node_nvml);
+  ROTA_TRY(Inventory inventory, read_inventory(*nvml_));
+
+  NodeFacts facts;
+  facts.name = name;
+  facts.boot_id = boot_id();
+  facts.spool_dir = spool.directory();
+  facts.scripts_dir = spool.scripts_directory();
+  facts.binds_cpus = inventory.this_system;
+  facts.cgroups = cgroup_prepare(cgroup_mounts(file_read("/proc/mounts"), config_.node_cgroup),
+                                 config_.node_cgroup_parent, name + '.' + spool.id());
+  if (config_.node_cgroup == "none")
+    log::info("node.cgroup is none: jobs are not confined to their memory and CPUs");
+  else if (!facts.cgroups.trouble.empty())
+    log::warning("{}", facts.cgroups.trouble);
+
+  Shell::Options options;
+  options.identity.name = name;
+  options.identity.version = version();
+  options.identity.boot_id = facts.boot_id;
+  options.inventory = std::move(inventory.node);
+  options.cpus = std::move(inventory.cpus);
+  options.ticket_key = net::make_ticket_key();
+  log::info("rgpud {} on node {}: {} CPUs, {} memory, {} GPUs", version(), name,
+            options.inventory.cpu_count, size_format(options.inventory.memory_bytes),
+            options.inventory.gpus.size());
+  shell_.emplace(executor_, std::move(options), std::move(spool), std::move(facts), step_program());
+  return {};
+}
+
+Result<void> Daemon::listen() {
+  logs_.emplace(executor_, *shell_, wall_now());
+  shell_->on_run_ended = [this](RunId run) { logs_->run_ended(run); };
+  net::ListenerOptions options;
+  options.address = config_.node_listen;
+  options.munge_socket = config_.munge_socket;
+  options.sessions_max = command_sessions_max;
+  ROTA_TRY(listener_, net::Listener::start(executor_, std::move(options),
+                                           [this](std::shared_ptr<net::Connection> connection) {
+                                             logs_->serve(std::move(connection));
+                                           }));
+  const std::string& asked = config_.node_listen;
+  listening_ = format("{}{}", asked.substr(0, asked.rfind(':') + 1), listener_->port());
+  shell_->set_address(public_address(config_, shell_->identity().name, listener_->port()));
+  log::info("listens on {}, reached at {}", listening_, shell_->identity().address);
+  return {};
+}
+
+Result<void> Daemon::dial() {
+  ROTA_TRY(const std::uint32_t controller_uid, uid_of(config_.controller_user));
+  net::ConnectOptions options;
+  options.address = config_.controller_address;
+  options.munge_socket = config_.munge_socket;
+  options.peer_uid = controller_uid;
+  link_.emplace(
+      executor_, [executor = executor_, options] { return net::connect(executor, options); },
+      link_events(), BackOff(config_.node_reconnect_max, std::random_device()()));
+  link_->start();
+  return {};
+}
+
+Link::Events Daemon::link_events() {
+  Link::Events events;
+  events.connected = [this](std::shared_ptr<net::Connection> controller) {
+    shell_->connected(std::move(controller));
+  };
+  events.welcomed = [this](const proto::NodeWelcome& welcome) {
+    shell_->welcomed(welcome);
+    ready();
+  };
+  events.received = [this](const proto::Frame& frame) { return shell_->received(frame); };
+  events.disconnected = [this] { shell_->disconnected(); };
+  events.heartbeat = [this] {
+    proto::Heartbeat beat;
+    beat.usage = nvml_->last_usage();
+    if (beat.usage.size() > usage_max) beat.usage.resize(usage_max);
+    nvml_->sample();  // for the next one
+    return beat;
+  };
+  return events;
+}
+
+void Daemon::ready() {
+  if (std::exchange(is_ready_, true)) return;
+  if (ready_fd_ < 0) return;
+  if (const auto told = notify_ready_fd(ready_fd_, listening_); !told)
+    log::warning("{}", told.error().message());
+}
+
+void Daemon::stop() {
+  static_cast<void>(notify_stopping());
+  if (link_) link_->stop();
+  if (listener_) listener_->stop();
+}
+
+}  // namespace rota::gpud

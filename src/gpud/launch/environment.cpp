@@ -1,0 +1,209 @@
+// gpud/launch/environment.cpp - names as Slurm's users know them, under both prefixes.
+#include "gpud/launch/environment.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "common/format.h"
+#include "common/hostlist.h"
+#include "model/job.h"
+
+namespace rota::gpud {
+namespace {
+
+/// Every name that a job of ours or of Slurm's may carry after its prefix. From the submitter's
+/// environment they are dropped: they speak of the job from which this one was submitted.
+constexpr std::array<std::string_view, 62> job_names = {
+    "ARRAY_JOB_ID", "ARRAY_TASK_COUNT", "ARRAY_TASK_ID", "ARRAY_TASK_MAX", "ARRAY_TASK_MIN",
+    "ARRAY_TASK_STEP", "CLUSTER_NAME", "CPUS_ON_NODE", "CPUS_PER_TASK", "GPUS", "GPUS_ON_NODE",
+    "GPUS_PER_NODE", "GPUS_PER_TASK", "GTIDS", "JOBID", "JOB_ACCOUNT", "JOB_CPUS_PER_NODE",
+    "JOB_END_TIME", "JOB_GID", "JOB_GPUS", "JOB_ID", "JOB_NAME", "JOB_NODELIST", "JOB_NUM_NODES",
+    "JOB_PARTITION", "JOB_QOS", "JOB_RESERVATION", "JOB_START_TIME", "JOB_UID", "JOB_USER", "KIND",
+    "LOCALID", "MEM_PER_NODE", "NNODES", "NODEID", "NODELIST", "NODENAME", "NPROCS", "NTASKS",
+    "NTASKS_PER_NODE", "PROCID", "PROJECT", "RESTART_COUNT", "RUN", "STEPID", "STEP_GPUS",
+    "STEP_ID", "STEP_NODELIST", "STEP_NUM_NODES", "STEP_NUM_TASKS", "STEP_TASKS_PER_NODE",
+    "SUBMIT_DIR", "SUBMIT_HOST", "SUBMIT_TIME", "TASKS_PER_NODE", "TASK_PID", "TIME_LIMIT",
+    "TOPOLOGY_ADDR", "TOPOLOGY_ADDR_PATTERN", "TRES_PER_TASK", "WORKING_CLUSTER", "WORKING_DIR"};
+static_assert(std::is_sorted(job_names.begin(), job_names.end()));
+
+bool is_ours(std::string_view variable, bool slurm) {
+  const std::string_view name = variable.substr(0, variable.find('='));
+  if (name.size() == variable.size()) return true;  // no value: not a variable at all
+  for (const std::string_view other : {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
+                                       "NVIDIA_DRIVER_CAPABILITIES", "SLURMD_NODENAME"})
+    if (name == other) return true;
+  for (const std::string_view prefix : {"ROTA_", "SLURM_"}) {
+    if (!name.starts_with(prefix) || (prefix == "SLURM_" && !slurm)) continue;
+    return std::binary_search(job_names.begin(), job_names.end(), name.substr(prefix.size()));
+  }
+  return false;
+}
+
+/// Sets a name under ROTA_ and, where wished, under SLURM_.
+class Variables {
+ public:
+  Variables(std::vector<std::string>& list, bool slurm) : list_(list), slurm_(slurm) {}
+
+  template <class Value>
+  void both(std::string_view name, const Value& value) {
+    rota(name, value);
+    slurm(name, value);
+  }
+  template <class Value>
+  void rota(std::string_view name, const Value& value) {
+    list_.push_back(format("ROTA_{}={}", name, value));
+  }
+  template <class Value>
+  void slurm(std::string_view name, const Value& value) {
+    if (slurm_) list_.push_back(format("SLURM_{}={}", name, value));
+  }
+  void plain(std::string_view name, std::string_view value) {
+    list_.push_back(format("{}={}", name, value));
+  }
+
+ private:
+  std::vector<std::string>& list_;
+  bool slurm_;
+};
+
+std::string joined(const std::vector<std::string>& words) { return format("{}", fmt::join(words, ",")); }
+
+std::vector<std::uint32_t> cpus_per_node(const proto::LaunchRun& launch) {
+  std::vector<std::uint32_t> cpus;
+  for (const std::uint32_t tasks : launch.tasks_per_node)
+    cpus.push_back(tasks * launch.spec.task.cpu_count);
+  return cpus;
+}
+
+void add_job(Variables& set, const proto::LaunchRun& launch, const EnvironmentContext& context) {
+  const std::int64_t start_seconds = context.start_time.microseconds / 1'000'000;
+  set.both("JOB_ID", launch.run.job.value);
+  set.both("JOBID", launch.run.job.value);
+  set.both("JOB_NAME", launch.spec.name);
+  set.both("JOB_ACCOUNT", launch.spec.project);
+  set.both("JOB_USER", launch.owner.user);
+  set.both("JOB_UID", launch.owner.uid);
+  set.both("JOB_GID", launch.owner.gid);
+  set.both("JOB_START_TIME", start_seconds);
+  if (launch.spec.time_limit_seconds > 0)
+    set.both("JOB_END_TIME", start_seconds + launch.spec.time_limit_seconds);
+  set.both("SUBMIT_DIR", launch.payload.working_directory);
+  set.both("SUBMIT_HOST", launch.payload.submit_host);
+  set.both("CLUSTER_NAME", context.settings.cluster_name);
+  set.rota("RESTART_COUNT", launch.run.restart);
+  // Slurm leaves it out in the first run, and scripts ask whether it is there.
+  if (launch.run.restart > 0) set.slurm("RESTART_COUNT", launch.run.restart);
+  set.rota("PROJECT", launch.spec.project);
+  set.rota("KIND", name_of(launch.spec.kind));
+  set.rota("RUN", context.token);
+}
+
+void add_shape(Variables& set, const proto::LaunchRun& launch) {
+  const auto& tasks = launch.tasks_per_node;
+  const std::string nodes = hostlist_fold(launch.nodes);
+  const std::uint64_t task_count = std::accumulate(tasks.begin(), tasks.end(), std::uint64_t{0});
+  set.both("JOB_NODELIST", nodes);
+  set.both("NODELIST", nodes);
+  set.both("JOB_NUM_NODES", launch.nodes.size());
+  set.both("NNODES", launch.nodes.size());
+  set.both("NTASKS", task_count);
+  set.both("NPROCS", task_count);
+  set.both("TASKS_PER_NODE", repeated_list(tasks));
+  if (!tasks.empty() && std::adjacent_find(tasks.begin(), tasks.end(), std::not_equal_to<>()) ==
+                            tasks.end())
+    set.both("NTASKS_PER_NODE", tasks.front());
+  set.both("CPUS_PER_TASK", launch.spec.task.cpu_count);
+  set.both("CPUS_ON_NODE", launch.part.cpu_count);
+  set.both("JOB_CPUS_PER_NODE", repeated_list(cpus_per_node(launch)));
+  if (launch.part.memory_bytes > 0) set.both("MEM_PER_NODE", launch.part.memory_bytes >> 20);
+}
+
+void add_gpu_counts(Variables& set, const proto::LaunchRun& launch) {
+  const JobSpec& spec = launch.spec;
+  const std::uint64_t total = std::uint64_t{spec.task_count} * spec.task.gpu_count +
+                              launch.nodes.size() * std::uint64_t{spec.node.gpu_count};
+  if (total == 0) return;
+  set.both("GPUS", total);
+  set.both("GPUS_ON_NODE", launch.part.gpus.size());
+  if (spec.node.gpu_count > 0) set.both("GPUS_PER_NODE", spec.node.gpu_count);
+  if (spec.task.gpu_count > 0) set.both("GPUS_PER_TASK", spec.task.gpu_count);
+  set.both("JOB_GPUS", format("{}", fmt::join(launch.part.gpus, ",")));
+}
+
+void add_node(Variables& set, const proto::LaunchRun& launch, const EnvironmentContext& context) {
+  set.both("NODEID", launch.node_index);
+  set.rota("NODENAME", context.node);
+  if (context.settings.slurm_environment) set.plain("SLURMD_NODENAME", context.node);
+}
+
+/// The GPUs of one task: the part lists those of the tasks first, then those that all share.
+std::vector<std::string> gpus_of(const proto::LaunchRun& launch, std::uint32_t local) {
+  const std::vector<std::string>& all = launch.gpu_uuids;
+  const std::size_t each = launch.spec.task.gpu_count;
+  const std::size_t own = each * launch.part.task_count;
+  if (launch.payload.mode == LaunchMode::batch || each == 0 || own > all.size()) return all;
+  const auto first = all.begin() + static_cast<std::ptrdiff_t>(each * local);
+  std::vector<std::string> gpus(first, first + static_cast<std::ptrdiff_t>(each));
+  gpus.insert(gpus.end(), all.begin() + static_cast<std::ptrdiff_t>(own), all.end());
+  return gpus;
+}
+
+}  // namespace
+
+std::string repeated_list(const std::vector<std::uint32_t>& counts) {
+  std::string text;
+  for (std::size_t at = 0; at < counts.size();) {
+    std::size_t end = at;
+    while (end < counts.size() && counts[end] == counts[at]) ++end;
+    if (!text.empty()) text += ',';
+    text += std::to_string(counts[at]);
+    if (end - at > 1) text += format("(x{})", end - at);
+    at = end;
+  }
+  return text;
+}
+
+std::vector<std::string> job_environment(const proto::LaunchRun& launch,
+                                         const EnvironmentContext& context) {
+  const bool slurm = context.settings.slurm_environment;
+  std::vector<std::string> list;
+  list.reserve(launch.payload.environment.size() + 80);
+  for (const std::string& variable : launch.payload.environment)
+    if (!is_ours(variable, slurm)) list.push_back(variable);
+  Variables set(list, slurm);
+  add_job(set, launch, context);
+  add_shape(set, launch);
+  add_gpu_counts(set, launch);
+  add_node(set, launch, context);
+  return list;
+}
+
+std::vector<std::string> task_environment(const proto::LaunchRun& launch,
+                                          const EnvironmentContext& context, std::uint32_t local) {
+  const bool batch = launch.payload.mode == LaunchMode::batch;
+  std::vector<std::string> list;
+  Variables set(list, context.settings.slurm_environment);
+  set.both("PROCID", batch ? 0 : launch.part.task_first + local);
+  set.both("LOCALID", local);
+  if (batch) {
+    set.both("GTIDS", 0);
+  } else {
+    std::vector<std::uint32_t> tasks(launch.part.task_count);
+    std::iota(tasks.begin(), tasks.end(), launch.part.task_first);
+    set.both("GTIDS", format("{}", fmt::join(tasks, ",")));
+    set.both("STEP_ID", 0);
+    set.both("STEPID", 0);
+    set.both("STEP_NODELIST", hostlist_fold(launch.nodes));
+    set.both("STEP_NUM_NODES", launch.nodes.size());
+    set.both("STEP_NUM_TASKS", launch.spec.task_count);
+    set.both("STEP_TASKS_PER_NODE", repeated_list(launch.tasks_per_node));
+  }
+  const std::vector<std::string> gpus = gpus_of(launch, local);
+  set.plain("CUDA_VISIBLE_DEVICES", joined(gpus));
+  set.plain("NVIDIA_VISIBLE_DEVICES", gpus.empty() ? "void" : joined(gpus));
+  set.plain("NVIDIA_DRIVER_CAPABILITIES", "compute,utility");
+  return list;
+}
+
+}  // namespace rota::gpud

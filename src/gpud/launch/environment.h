@@ -1,0 +1,34 @@
+// gpud/launch/environment.h - the variables a job finds: its own, ROTA_* and, if wished, SLURM_*.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/time.h"
+#include "model/node.h"
+#include "proto/messages.h"
+
+namespace rota::gpud {
+
+/// What the variables tell of the node, besides the launch itself.
+struct EnvironmentContext {
+  const NodeSettings& settings;
+  std::string_view node;   // this node's name
+  std::string_view token;  // value of ROTA_RUN: names the run on this host, among all its rgpuds
+  WallTime start_time;
+};
+
+/// All variables that every task of the run sees: those of the submission, without what stems from
+/// another job, and then ours.
+std::vector<std::string> job_environment(const proto::LaunchRun& launch,
+                                         const EnvironmentContext& context);
+
+/// What differs from task to task; `local` counts this node's tasks from 0. Its GPUs are here: a task
+/// that asked for some of its own sees these and the node's shared ones, not its neighbours'.
+std::vector<std::string> task_environment(const proto::LaunchRun& launch,
+                                          const EnvironmentContext& context, std::uint32_t local);
+
+/// {2,2,2,1} -> "2(x3),1".
+std::string repeated_list(const std::vector<std::uint32_t>& counts);
+
+}  // namespace rota::gpud

@@ -1,0 +1,142 @@
+// gpud/launch/log_reader.cpp - read, send, wait for more. Linked into rstepd, so without libfmt.
+#include "gpud/launch/log_reader.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "gpud/launch/file.h"
+#include "gpud/launch/identity.h"
+
+namespace rota::gpud {
+namespace {
+
+/// Another node may write to the same shared file, of which inotify tells nothing.
+constexpr int look_again_ms = 1000;
+constexpr int look_often_ms = 200;
+
+class Reader {
+ public:
+  Reader(const LogOrder& order, int socket) : order_(order), socket_(socket) {}
+
+  void run() {
+    if (const int error = become(order_.owner.uid, order_.owner.gid, order_.groups))
+      return fail(std::string("cannot read as its owner: ") + strerrordesc_np(error));
+    if (!open_file()) return;
+    position_ = order_.tail_lines >= 0 ? tail_offset(file_.get(), order_.tail_lines) : order_.offset;
+    if (order_.follow) watch();
+    for (;;) {
+      const bool ended_before = run_ended_;
+      if (!send_rest()) return;
+      // Only what is read after the news of the end is sure to be all.
+      if (!order_.follow || ended_before) break;
+      if (!wait(notify_ ? look_again_ms : look_often_ms)) return;
+    }
+    send(LogPacket::end, {});
+  }
+
+ private:
+  bool open_file() {
+    for (;;) {
+      file_.reset(::open(order_.path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+      if (file_) break;
+      const int error = errno;
+      const bool may_come = error == ENOENT && order_.follow && !run_ended_;
+      if (!may_come) return fail("'" + order_.path + "': " + strerrordesc_np(error)), false;
+      if (!wait(look_often_ms)) return false;
+    }
+    struct stat status {};
+    if (::fstat(file_.get(), &status) != 0 || !S_ISREG(status.st_mode))
+      return fail("'" + order_.path + "' is not a regular file"), false;
+    return true;
+  }
+
+  void watch() {
+    notify_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+    const std::string path = "/proc/self/fd/" + std::to_string(file_.get());
+    if (notify_ && ::inotify_add_watch(notify_.get(), path.c_str(), IN_MODIFY) < 0) notify_.reset();
+  }
+
+  /// False when rgpud does not listen any more.
+  bool send_rest() {
+    struct stat status {};
+    // A file that shrank was begun anew.
+    if (::fstat(file_.get(), &status) == 0 && static_cast<std::uint64_t>(status.st_size) < position_)
+      position_ = order_.follow ? 0 : static_cast<std::uint64_t>(status.st_size);
+    for (;;) {
+      const ssize_t got = ::pread(file_.get(), block_ + 1, log_packet_bytes_max - 1,
+                                  static_cast<off_t>(position_));
+      if (got < 0) return fail("'" + order_.path + "': " + strerrordesc_np(errno)), false;
+      if (got == 0) return true;
+      position_ += static_cast<std::uint64_t>(got);
+      block_[0] = static_cast<char>(LogPacket::data);
+      if (::send(socket_, block_, static_cast<std::size_t>(got) + 1, MSG_NOSIGNAL) < 0) return false;
+    }
+  }
+
+  /// Until the file changes, the run ends or the time is over; false when rgpud has gone.
+  bool wait(int timeout_ms) {
+    pollfd waits[2] = {{.fd = socket_, .events = POLLIN, .revents = 0},
+                       {.fd = notify_.get(), .events = POLLIN, .revents = 0}};
+    ::poll(waits, 2, timeout_ms);
+    if (waits[1].revents != 0)
+      while (::read(notify_.get(), block_, sizeof block_) > 0) continue;
+    if (waits[0].revents == 0) return true;
+    char word = 0;
+    const ssize_t got = ::recv(socket_, &word, 1, MSG_DONTWAIT);
+    if (got == 1 && word == log_run_ended) run_ended_ = true;
+    return got > 0 || (got < 0 && errno == EAGAIN);
+  }
+
+  void fail(const std::string& why) { send(LogPacket::error, why); }
+  void send(LogPacket kind, const std::string& text) {
+    const std::string packet = static_cast<char>(kind) + text;
+    static_cast<void>(::send(socket_, packet.data(), packet.size(), MSG_NOSIGNAL));
+  }
+
+  const LogOrder& order_;
+  int socket_;
+  Fd file_;
+  Fd notify_;
+  std::uint64_t position_ = 0;
+  bool run_ended_ = false;
+  alignas(inotify_event) char block_[log_packet_bytes_max];
+};
+
+}  // namespace
+
+std::uint64_t tail_offset(int file, std::int64_t lines) {
+  struct stat status {};
+  if (::fstat(file, &status) != 0) return 0;
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (lines <= 0) return size;
+  char block[64 << 10];
+  std::uint64_t end = size;
+  while (end > 0) {
+    const std::uint64_t start = end - std::min<std::uint64_t>(end, sizeof block);
+    const ssize_t got = ::pread(file, block, end - start, static_cast<off_t>(start));
+    if (got != static_cast<ssize_t>(end - start)) return start;
+    for (std::uint64_t at = end; at > start; --at) {
+      // The newline at the very end closes the last line; every other one stands before a line.
+      if (block[at - 1 - start] != '\n' || at == size) continue;
+      if (--lines == 0) return at;
+    }
+    end = start;
+  }
+  return 0;
+}
+
+void read_log(const LogOrder& order, int socket) {
+  const auto reader = std::make_unique<Reader>(order, socket);
+  reader->run();
+}
+
+}  // namespace rota::gpud

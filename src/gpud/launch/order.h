@@ -1,0 +1,123 @@
+// gpud/launch/order.h - all that rstepd needs to run one job's part, and what the two tell each other.
+//
+// rgpud resolves names, groups, paths and variables into a StepOrder; rstepd looks nothing up. These
+// records are encoded with proto/codec.h, but never leave the node.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "model/job.h"
+#include "proto/messages.h"
+
+namespace rota::gpud {
+
+/// The cgroup directories of one run. Empty paths: not used. Where one cgroup v2 hierarchy has all
+/// controllers, the paths are the same and the directory is made once.
+struct CgroupPlan {
+  std::string tracking;  // every process of the run is in it, so that none is missed
+  bool tracking_v2 = false;
+  std::string memory;
+  bool memory_v2 = false;
+  std::string cpuset;
+  bool cpuset_v2 = false;
+
+  bool empty() const { return tracking.empty() && memory.empty() && cpuset.empty(); }
+  friend bool operator==(const CgroupPlan&, const CgroupPlan&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.tracking, m.tracking_v2, m.memory, m.memory_v2, m.cpuset, m.cpuset_v2);
+  }
+};
+
+/// One process to start.
+struct TaskOrder {
+  std::string stdout_path;
+  std::string stderr_path;  // "": the same open file as stdout
+  bool stdout_truncated = false;
+  bool stderr_truncated = false;
+  std::vector<std::string> environment;  // besides the order's; never a name that stands there
+
+  friend bool operator==(const TaskOrder&, const TaskOrder&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.stdout_path, m.stderr_path, m.stdout_truncated, m.stderr_truncated,
+                    m.environment);
+  }
+};
+
+struct StepOrder {
+  proto::LaunchRun launch;  // payload.environment is complete here, payload.script is still text
+  std::vector<std::uint32_t> cpus;    // held; bound only with cpu_list
+  std::string cpu_list;               // the same as "0-3,8"; "": not bound
+  std::vector<std::uint32_t> groups;  // supplementary, of the owner
+  std::vector<TaskOrder> tasks;       // empty: this node only holds its part of the allocation
+  CgroupPlan cgroups;
+  std::string memory_nodes;           // cgroup v1: the parent's cpuset.mems
+  std::string boot_id;
+  std::string spool_dir;
+  std::string script_path;            // where the batch script is written for the owner
+  std::int64_t kill_wait_ms = 30'000;
+  bool slurm_environment = false;
+
+  friend bool operator==(const StepOrder&, const StepOrder&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.launch, m.cpus, m.cpu_list, m.groups, m.tasks, m.cgroups, m.memory_nodes, m.boot_id,
+                    m.spool_dir, m.script_path, m.kill_wait_ms, m.slurm_environment);
+  }
+};
+
+/// What rstepd tells rgpud, one per packet. `kind` decides which fields mean something.
+struct StepReport {
+  enum class Kind : std::uint8_t {
+    hello = 1,    // first packet after a reconnect: who calls
+    started = 2,  // start_time
+    note = 3,     // detail: a line for the log
+    ended = 4,    // end, start_time; nothing of the run is left
+  };
+  Kind kind = Kind::hello;
+  RunId run;
+  WallTime start_time;
+  RunEnd end;
+  std::string detail;
+  bool is_free = false;  // ended: this rstepd waits for another run on the same line
+
+  friend bool operator==(const StepReport&, const StepReport&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.kind, m.run, m.start_time, m.end, m.detail, m.is_free);
+  }
+};
+
+/// What rgpud tells rstepd.
+struct StepCommand {
+  std::int32_t signal = 0;  // 0: end the run; else deliver this to its processes
+
+  friend bool operator==(const StepCommand&, const StepCommand&) = default;
+  static auto fields(auto& m) { return std::tie(m.signal); }
+};
+
+/// To rstepd's nursery: read a file as its owner and send it over the socket that comes along.
+struct LogOrder {
+  Owner owner;
+  std::vector<std::uint32_t> groups;
+  std::string path;
+  bool follow = false;
+  std::uint64_t offset = 0;
+  std::int64_t tail_lines = -1;
+
+  friend bool operator==(const LogOrder&, const LogOrder&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.owner, m.groups, m.path, m.follow, m.offset, m.tail_lines);
+  }
+};
+
+/// The log reader's packets: one byte of kind, then the rest.
+enum class LogPacket : char {
+  data = 'd',   // bytes of the file
+  end = 'e',    // all has been sent
+  error = 'x',  // text: why the file cannot be read
+};
+/// rgpud to the log reader: the run has ended, so stop at the file's end.
+inline constexpr char log_run_ended = 'e';
+inline constexpr std::size_t log_packet_bytes_max = 64 << 10;
+
+}  // namespace rota::gpud

@@ -1,0 +1,93 @@
+// gpud/launch/plan.cpp - output files, variables and cgroups of a run, before anything is started.
+#include "gpud/launch/plan.h"
+
+#include <unistd.h>
+
+#include <set>
+
+#include "common/format.h"
+#include "common/idset.h"
+#include "gpud/launch/environment.h"
+#include "gpud/launch/record.h"
+#include "model/output_path.h"
+
+namespace rota::gpud {
+namespace {
+
+Result<void> check(const proto::LaunchRun& launch) {
+  const auto refuse = [](std::string why) { return Error{Errc::launch_failed, std::move(why)}; };
+  if (::geteuid() != 0 && launch.owner.uid != ::geteuid())
+    return refuse(format("rgpud runs as uid {} and cannot start a job of uid {}: it must run as root",
+                         ::geteuid(), launch.owner.uid));
+  if (launch.node_index >= launch.nodes.size())
+    return refuse(format("this node is number {} of {}", launch.node_index, launch.nodes.size()));
+  const JobPayload& payload = launch.payload;
+  if (payload.mode != LaunchMode::batch && payload.mode != LaunchMode::tasks)
+    return refuse("this rgpud does not know how to run it");
+  if (payload.mode == LaunchMode::tasks && payload.arguments.empty())
+    return refuse("it names no command");
+  return {};
+}
+
+std::uint32_t task_count_of(const proto::LaunchRun& launch) {
+  if (launch.payload.mode == LaunchMode::tasks) return launch.part.task_count;
+  return launch.node_index == 0 ? 1 : 0;
+}
+
+Result<std::vector<TaskOrder>> plan_tasks(const proto::LaunchRun& launch,
+                                          const EnvironmentContext& context) {
+  const JobPayload& payload = launch.payload;
+  const bool batch = payload.mode == LaunchMode::batch;
+  // What an earlier run or another node wrote is not ours to wipe out.
+  const bool fresh = launch.run.restart == 0 && (batch || launch.nodes.size() == 1);
+  std::set<std::string> seen;
+  std::vector<TaskOrder> tasks(task_count_of(launch));
+  for (std::uint32_t local = 0; local < tasks.size(); ++local) {
+    TaskOrder& task = tasks[local];
+    const OutputContext names{launch.run.job,    launch.run.restart, launch.spec.name,
+                              launch.owner.user, context.node,
+                              batch ? 0 : launch.part.task_first + local};
+    ROTA_TRY(task.stdout_path,
+             output_path(stdout_pattern(payload), names, payload.working_directory));
+    ROTA_TRY(task.stderr_path,
+             output_path(stderr_pattern(payload), names, payload.working_directory));
+    if (task.stderr_path == task.stdout_path) task.stderr_path.clear();
+    task.stdout_truncated = fresh && seen.insert(task.stdout_path).second;
+    task.stderr_truncated =
+        fresh && !task.stderr_path.empty() && seen.insert(task.stderr_path).second;
+    task.environment = task_environment(launch, context, local);
+  }
+  return tasks;
+}
+
+}  // namespace
+
+std::string run_token(const NodeFacts& facts, RunId run) {
+  return facts.cgroups.node_directory + '/' + run_name(run);
+}
+
+Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> cpus,
+                            std::vector<std::uint32_t> groups, const NodeFacts& facts,
+                            const NodeSettings& settings, WallTime start_time) {
+  ROTA_CHECK(check(launch));
+  const RunId run = launch.run;
+  const std::string token = run_token(facts, run);
+  const EnvironmentContext context{settings, facts.name, token, start_time};
+  StepOrder order;
+  ROTA_TRY(order.tasks, plan_tasks(launch, context));
+  launch.payload.environment = job_environment(launch, context);
+  order.launch = std::move(launch);
+  order.groups = std::move(groups);
+  order.cpus = std::move(cpus);
+  if (facts.binds_cpus) order.cpu_list = idset_format(order.cpus);
+  order.cgroups = facts.cgroups.plan_for(run_name(run));
+  order.memory_nodes = facts.cgroups.memory_nodes;
+  order.boot_id = facts.boot_id;
+  order.spool_dir = facts.spool_dir;
+  order.script_path = facts.scripts_dir + '/' + run_name(run);
+  order.kill_wait_ms = settings.kill_wait_ms;
+  order.slurm_environment = settings.slurm_environment;
+  return order;
+}
+
+}  // namespace rota::gpud

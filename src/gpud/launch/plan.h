@@ -1,0 +1,33 @@
+// gpud/launch/plan.h - a launch from the controller made into an order for rstepd.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "common/result.h"
+#include "common/time.h"
+#include "gpud/launch/cgroup_host.h"
+#include "gpud/launch/order.h"
+#include "model/node.h"
+
+namespace rota::gpud {
+
+/// What does not change between the runs of one rgpud.
+struct NodeFacts {
+  std::string name;
+  std::string boot_id;
+  std::string spool_dir;
+  std::string scripts_dir;
+  CgroupBase cgroups;
+  bool binds_cpus = true;  // false on a described machine, whose CPUs are not there
+};
+
+/// Everything rstepd needs, looked up and spelled out. Fails with launch_failed and the reason when
+/// this node cannot run it: another user's job without being root, a pattern that means nothing.
+Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> cpus,
+                            std::vector<std::uint32_t> groups, const NodeFacts& facts,
+                            const NodeSettings& settings, WallTime start_time);
+
+/// The value of ROTA_RUN: "n1.3fa94c20/12.0".
+std::string run_token(const NodeFacts& facts, RunId run);
+
+}  // namespace rota::gpud

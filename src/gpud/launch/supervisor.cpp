@@ -1,0 +1,304 @@
+// gpud/launch/supervisor.cpp - rstepd's loop: children, the line to rgpud, and two deadlines.
+#include "gpud/launch/supervisor.h"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "common/clock.h"
+#include "gpud/launch/process_tree.h"
+#include "gpud/launch/record.h"
+#include "gpud/launch/script.h"
+#include "gpud/launch/task.h"
+
+namespace rota::gpud {
+namespace {
+
+/// How long SIGKILL may take before we report what it could not end.
+constexpr Duration unkillable_after = std::chrono::seconds(30);
+/// poll() counts without the time the host sleeps; our deadlines include it.
+constexpr Duration sleep_max = std::chrono::seconds(60);
+
+volatile std::sig_atomic_t asked_to_end = 0;
+
+void on_nothing(int) {}
+void on_term(int) { asked_to_end = 1; }
+
+/// fork(), or straight into a cgroup v2 directory where the kernel can do that: moving a process
+/// later makes the whole host wait.
+pid_t fork_into(int cgroup, bool& cloned) {
+  cloned = false;
+  if (cgroup >= 0) {
+    clone_args arguments{};
+    arguments.flags = CLONE_INTO_CGROUP;
+    arguments.exit_signal = SIGCHLD;
+    arguments.cgroup = static_cast<std::uint64_t>(cgroup);
+    const long pid = ::syscall(SYS_clone3, &arguments, sizeof arguments);
+    if (pid >= 0) {
+      cloned = true;
+      return static_cast<pid_t>(pid);
+    }
+  }
+  return ::_Fork();
+}
+
+/// A signal counts as worse than any exit code, as it does for a shell.
+int badness(int status) { return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status); }
+
+/// A SIGTERM that came while this process was idle was not meant for the run that begins now.
+void forget_old_signals() {
+  sigset_t term;
+  sigemptyset(&term);
+  sigaddset(&term, SIGTERM);
+  const timespec now{};
+  while (::sigtimedwait(&term, nullptr, &now) > 0) continue;
+  asked_to_end = 0;
+}
+
+}  // namespace
+
+void Supervisor::take_signals() {
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGCHLD);
+  sigaddset(&blocked, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &blocked, nullptr);
+  ::signal(SIGTERM, on_term);
+  // Sent by accident, from a terminal or to a group: caught, so that exec gives a job the default.
+  for (const int signal : {SIGHUP, SIGINT}) ::signal(signal, on_nothing);
+}
+
+Supervisor::Supervisor(StepOrder order, Fd record, Fd socket)
+    : order_(std::move(order)),
+      record_(std::move(record)),
+      link_(order_.launch.run, order_.spool_dir, std::move(socket)),
+      cgroups_(order_.cgroups),
+      begun_(mono_now()) {}
+
+bool Supervisor::run(bool may_go_on) {
+  forget_old_signals();
+  ::signal(SIGCHLD, on_nothing);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  if (order_.tasks.empty()) {
+    all_started();
+  } else {
+    std::string trouble = cgroups_.create(order_.launch.part.memory_bytes, order_.cpu_list,
+                                          order_.memory_nodes);
+    if (!trouble.empty()) link_.send(report(StepReport::Kind::note, std::move(trouble)));
+    if (trouble = write_script(order_); !trouble.empty())
+      begin_end(EndCause::launch_failed, std::move(trouble));
+    else
+      launch_next();
+  }
+  while (!done()) wait_for_event();
+  kill_rest();
+  remove_script(order_);
+  return report_end(verdict(), may_go_on && leftover_.empty() && asked_to_end == 0);
+}
+
+StepReport Supervisor::report(StepReport::Kind kind, std::string detail) const {
+  return {kind, order_.launch.run, start_time_, {}, std::move(detail)};
+}
+
+void Supervisor::launch_next() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return begin_end(EndCause::launch_failed,
+                     std::string("cannot make a pipe: ") + strerrordesc_np(errno));
+  launching_.reset(ends[0]);
+  Fd answer(ends[1]);
+  bool cloned = false;
+  const pid_t pid = fork_into(cgroups_.clone_fd(), cloned);
+  if (pid == 0) {
+    // What tells rgpud that we live must not be held open by a child that hangs in open().
+    record_.reset();
+    if (link_.is_open()) ::close(link_.fd());
+    const std::string excuse = become_task(order_, tasks_.size(), cgroups_, cloned);
+    if (::write(answer.get(), excuse.data(), excuse.size()) < 0) ::_exit(126);
+    ::_exit(127);
+  }
+  if (pid < 0) {
+    launching_.reset();
+    return begin_end(EndCause::launch_failed,
+                     std::string("cannot start a process: ") + strerrordesc_np(errno));
+  }
+  tasks_.push_back({.pid = pid, .running = true});
+}
+
+/// The pipe has closed: with nothing said, the child's exec closed it.
+void Supervisor::launch_answered() {
+  char excuse[1024];
+  ssize_t size = ::read(launching_.get(), excuse, sizeof excuse);
+  launching_.reset();
+  if (size > 0)
+    return begin_end(EndCause::launch_failed, std::string(excuse, static_cast<std::size_t>(size)));
+  if (ending_since_) return;
+  if (tasks_.size() < order_.tasks.size()) return launch_next();
+  all_started();
+}
+
+void Supervisor::all_started() {
+  started_ = true;
+  start_time_ = wall_now();
+  // Without this entry only the start's time would be lost with us; the job goes on.
+  static_cast<void>(record_append(record_.get(), RecordStart{start_time_}));
+  link_.send(report(StepReport::Kind::started));
+}
+
+/// False when there is no child left, and so, as we are their reaper, no process of the run.
+bool Supervisor::reap() {
+  for (;;) {
+    int status = 0;
+    const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+    if (pid == 0) return true;
+    if (pid < 0) return errno != ECHILD;
+    for (Task& task : tasks_)
+      if (task.running && task.pid == pid) task_ended(task, status);
+  }
+}
+
+void Supervisor::task_ended(Task& task, int status) {
+  task.running = false;
+  task.status = status;
+  task.ours = ending_since_.has_value();
+  // One failed task ends the others: they would wait for it for ever.
+  if (badness(status) != 0 && !ending_since_ && order_.tasks.size() > 1)
+    begin_end(EndCause::exited, {});
+}
+
+bool Supervisor::done() const {
+  if (launching_) return false;
+  for (const Task& task : tasks_)
+    if (task.running) return false;
+  return ending_since_.has_value() || (!order_.tasks.empty() && tasks_.size() == order_.tasks.size());
+}
+
+void Supervisor::begin_end(EndCause cause, std::string detail) {
+  if (ending_since_) return;
+  ending_since_ = mono_now();
+  cause_ = cause;
+  detail_ = std::move(detail);
+  if (tasks_.empty()) return;
+  signal_all(SIGTERM);
+  signal_all(SIGCONT);  // a stopped process could not obey
+}
+
+void Supervisor::signal_all(int signal) {
+  for (const pid_t pid : descendants_of(::getpid())) ::kill(pid, signal);
+}
+
+void Supervisor::wait_for_event() {
+  const MonoTime now = mono_now();
+  MonoTime wake = now + sleep_max;
+  const auto sooner = [&wake](MonoTime at) { wake = std::min(wake, at); };
+  const std::int64_t limit = order_.launch.spec.time_limit_seconds;
+  if (limit > 0 && !ending_since_) sooner(begun_ + std::chrono::seconds(limit));
+  if (ending_since_ && !killed_)
+    sooner(*ending_since_ + std::chrono::milliseconds(order_.kill_wait_ms));
+  if (const auto at = link_.retry_at()) sooner(*at);
+
+  pollfd waits[2] = {{.fd = link_.fd(), .events = POLLIN, .revents = 0},
+                     {.fd = launching_.get(), .events = POLLIN, .revents = 0}};
+  const std::int64_t wait_ns = std::max(wake - now, Duration::zero()).count();
+  const timespec timeout{.tv_sec = wait_ns / 1'000'000'000, .tv_nsec = wait_ns % 1'000'000'000};
+  sigset_t none;
+  sigemptyset(&none);
+  const int ready = ::ppoll(waits, 2, &timeout, &none);
+  if (ready > 0 && waits[1].revents != 0) launch_answered();
+  // Children first: a run that has ended by itself was not cancelled by an order that came late.
+  reap();
+  if (done()) return;
+  if (ready > 0 && waits[0].revents != 0) obey();
+  check_deadlines();
+}
+
+void Supervisor::check_deadlines() {
+  const MonoTime now = mono_now();
+  if (asked_to_end != 0) begin_end(EndCause::cancelled, "rstepd was told to end");
+  const std::int64_t limit = order_.launch.spec.time_limit_seconds;
+  if (limit > 0 && now >= begun_ + std::chrono::seconds(limit)) begin_end(EndCause::timeout, {});
+  if (ending_since_ && !killed_ && !done() &&
+      now >= *ending_since_ + std::chrono::milliseconds(order_.kill_wait_ms)) {
+    killed_ = true;
+    cgroups_.kill();
+    signal_all(SIGKILL);
+  }
+  if (link_.retry_at() && now >= *link_.retry_at() && link_.reconnect(now) && started_)
+    link_.send(report(StepReport::Kind::started));
+}
+
+void Supervisor::obey() {
+  while (const auto command = link_.receive()) {
+    if (command->signal == 0)
+      begin_end(EndCause::cancelled, {});
+    else
+      signal_all(command->signal);
+  }
+}
+
+/// Whatever the job left behind, also what forked twice and took a session of its own: it is our
+/// child by now, or a descendant of one.
+void Supervisor::kill_rest() {
+  const MonoTime give_up = mono_now() + unkillable_after;
+  sigset_t none;
+  sigemptyset(&none);
+  while (reap()) {
+    cgroups_.kill();
+    signal_all(SIGKILL);
+    const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};
+    ::ppoll(nullptr, 0, &pause, &none);
+    if (mono_now() < give_up) continue;
+    leftover_ = "processes that SIGKILL could not end:";
+    for (const pid_t pid : descendants_of(::getpid())) leftover_ += ' ' + std::to_string(pid);
+    break;
+  }
+}
+
+RunEnd Supervisor::verdict() const {
+  RunEnd end{.cause = cause_, .detail = detail_};
+  // The first failure is the news; what ended because we ended it is not.
+  const Task* worst = nullptr;
+  for (const Task& task : tasks_) {
+    if (worst == nullptr || (worst->ours && !task.ours) ||
+        (worst->ours == task.ours && badness(task.status) > badness(worst->status)))
+      worst = &task;
+  }
+  if (worst != nullptr && cause_ != EndCause::launch_failed) {
+    end.exit_code = WIFEXITED(worst->status) ? WEXITSTATUS(worst->status) : 0;
+    end.exit_signal = WIFSIGNALED(worst->status) ? WTERMSIG(worst->status) : 0;
+  }
+  if (cause_ == EndCause::exited && cgroups_.oom_kills() > 0) {
+    end.cause = EndCause::out_of_memory;
+    end.detail = "over its memory limit of " + std::to_string(order_.launch.part.memory_bytes >> 20) +
+                 " MiB on " + order_.launch.nodes[order_.launch.node_index];
+  }
+  if (!leftover_.empty()) end.detail += (end.detail.empty() ? "" : "; ") + leftover_;
+  end.elapsed_ms = (mono_now() - begun_).count() / 1'000'000;
+  return end;
+}
+
+bool Supervisor::report_end(const RunEnd& end, bool may_go_on) {
+  const MonoTime give_up = mono_now() + std::chrono::milliseconds(200);
+  while (!cgroups_.remove() && mono_now() < give_up) ::usleep(1000);
+  const RecordEnd entry{end, start_time_};
+  StepReport last = report(StepReport::Kind::ended);
+  last.end = end;
+  last.is_free = may_go_on;
+  // On a full disk the end is told to a living rgpud; with neither, it waits here for one of them.
+  for (;;) {
+    const bool recorded = static_cast<bool>(record_append(record_.get(), entry));
+    if (link_.send(last) || recorded) return may_go_on;
+    ::usleep(500'000);
+    link_.reconnect(mono_now());
+  }
+}
+
+}  // namespace rota::gpud

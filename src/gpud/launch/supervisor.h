@@ -1,0 +1,74 @@
+// gpud/launch/supervisor.h - the life of one run inside rstepd: start, limits, orders, a clean end.
+#pragma once
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/time.h"
+#include "gpud/launch/cgroup.h"
+#include "gpud/launch/file.h"
+#include "gpud/launch/order.h"
+#include "gpud/launch/step_link.h"
+
+namespace rota::gpud {
+
+/// Runs one StepOrder to its end. One thread, one loop, no allocation that grows with time.
+class Supervisor {
+ public:
+  /// Once per process, before the first: signals arrive only while a Supervisor waits for them.
+  static void take_signals();
+
+  /// `record` is the run's open and locked record, `socket` the line to rgpud.
+  Supervisor(StepOrder order, Fd record, Fd socket);
+
+  /// Comes back when nothing of the run is left and its end is on record. True when this process may
+  /// run another: it was asked to, nothing unkillable is left to it, nobody told it to end.
+  bool run(bool may_go_on);
+  /// The line to rgpud, if it is open, for the next run.
+  Fd take_line() { return link_.take(); }
+
+ private:
+  struct Task {
+    pid_t pid = 0;
+    bool running = false;
+    int status = 0;        // as waitpid gives it
+    bool ours = false;     // ended after we had begun to end the run
+  };
+
+  StepReport report(StepReport::Kind kind, std::string detail = {}) const;
+  void launch_next();
+  void launch_answered();
+  void all_started();
+  bool reap();
+  void task_ended(Task& task, int status);
+  bool done() const;
+
+  void begin_end(EndCause cause, std::string detail);
+  void wait_for_event();
+  void check_deadlines();
+  void obey();
+  void signal_all(int signal);
+
+  void kill_rest();
+  RunEnd verdict() const;
+  bool report_end(const RunEnd& end, bool may_go_on);
+
+  StepOrder order_;
+  Fd record_;
+  StepLink link_;
+  RunCgroups cgroups_;
+  std::vector<Task> tasks_;
+  Fd launching_;  // the newest child's pipe, until its exec or its excuse
+  bool started_ = false;
+  MonoTime begun_;
+  WallTime start_time_;
+  std::optional<MonoTime> ending_since_;
+  bool killed_ = false;
+  EndCause cause_ = EndCause::exited;
+  std::string detail_;
+  std::string leftover_;  // why something could not be cleaned up
+};
+
+}  // namespace rota::gpud

@@ -1,0 +1,20 @@
+// gpud/launch/task.h - from a fresh child of rstepd to the user's program.
+#pragma once
+#include <string>
+
+#include "gpud/launch/cgroup.h"
+#include "gpud/launch/order.h"
+
+namespace rota::gpud {
+
+/// Once per process, before the first task: looks whether this process is spared when memory runs out
+/// (rgpud's unit asks for that), which its tasks must not be.
+void look_at_oom_score();
+
+/// Called in the child: own session, cgroups, limits, the owner's rights, directory, files, exec.
+/// Comes back only when that failed, with one sentence that says at what. `cloned`: the child is in
+/// the cgroup of clone_fd() already.
+std::string become_task(const StepOrder& order, std::size_t index, const RunCgroups& cgroups,
+                        bool cloned);
+
+}  // namespace rota::gpud

@@ -1,0 +1,157 @@
+// gpud/main.cpp - rgpud: flags, configuration, wiring.
+#include <getopt.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <random>
+
+#include "common/clock.h"
+#include "common/config.h"
+#include "common/format.h"
+#include "common/log.h"
+#include "common/units.h"
+#include "common/version.h"
+#include "gpud/daemon.h"
+
+namespace rota::gpud {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr char usage_text[] =
+    "Usage: rgpud [--config FILE] [--name NAME] [--controller HOST:PORT] [--check FILE]\n"
+    "             [--ready-fd N]\n"
+    "Rota's node daemon: tells the controller what this node has, and runs its jobs here.\n"
+    "\n"
+    "  -c, --config FILE          configuration (default: $ROTA_CONFIG, then the system's rota.yaml)\n"
+    "      --name NAME            name of this node (default: node.name, then the host's short name)\n"
+    "      --controller HOST:PORT the controller (default: controller.address)\n"
+    "      --check FILE           check FILE and end: 0 if it is good\n"
+    "      --ready-fd N           write the listening address to descriptor N once the controller\n"
+    "                             has taken this node\n"
+    "  -h, --help                 this text\n"
+    "  -V, --version              the version\n";
+
+struct Flags {
+  std::string config;
+  std::string check;
+  std::string name;
+  std::string controller;
+  int ready_fd = -1;
+};
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "rgpud: %s\n", error.message().c_str());
+  return 1;
+}
+
+/// What to do, or the exit code if the flags were all there was to it.
+std::optional<int> parse_flags(int argc, char** argv, Flags& flags) {
+  static const option options[] = {{"config", required_argument, nullptr, 'c'},
+                                   {"check", required_argument, nullptr, 'k'},
+                                   {"name", required_argument, nullptr, 'n'},
+                                   {"controller", required_argument, nullptr, 'a'},
+                                   {"ready-fd", required_argument, nullptr, 'r'},
+                                   {"help", no_argument, nullptr, 'h'},
+                                   {"version", no_argument, nullptr, 'V'},
+                                   {nullptr, 0, nullptr, 0}};
+  for (int letter; (letter = getopt_long(argc, argv, "c:hV", options, nullptr)) != -1;) {
+    switch (letter) {
+      case 'c':
+        flags.config = optarg;
+        break;
+      case 'k':
+        flags.check = optarg;
+        break;
+      case 'n':
+        flags.name = optarg;
+        break;
+      case 'a':
+        flags.controller = optarg;
+        break;
+      case 'r': {
+        const auto fd = number_parse(optarg, 1 << 20);
+        if (!fd) return fail(fd.error()), 2;
+        flags.ready_fd = static_cast<int>(*fd);
+        break;
+      }
+      case 'h':
+        std::fputs(usage_text, stdout);
+        return 0;
+      case 'V':
+        std::printf("rgpud %s\n", std::string(version()).c_str());
+        return 0;
+      default:
+        std::fputs("Try 'rgpud --help'.\n", stderr);
+        return 2;
+    }
+  }
+  if (optind < argc) {
+    std::fprintf(stderr, "rgpud: unexpected argument '%s'\n", argv[optind]);
+    return 2;
+  }
+  return std::nullopt;
+}
+
+Result<void> run(Config config, int ready_fd) {
+  umask(077);
+  ROTA_TRY(const auto level, log::level_from(config.log_level));
+  ROTA_CHECK(log::open("rgpud", config.log_file, level));
+  asio::io_context io(1);
+  Daemon daemon(io.get_executor(), std::move(config), ready_fd);
+
+  asio::signal_set ends(io, SIGTERM, SIGINT);
+  ends.async_wait([&daemon, &io](const boost::system::error_code& error, int number) {
+    if (error) return;
+    log::info("ends on signal {}; running jobs go on", number);
+    daemon.stop();
+    io.stop();
+  });
+  asio::signal_set reopens(io, SIGUSR2);
+  std::function<void(const boost::system::error_code&, int)> on_reopen =
+      [&reopens, &on_reopen](const boost::system::error_code& error, int) {
+        if (error) return;
+        log::reopen();
+        reopens.async_wait(on_reopen);
+      };
+  reopens.async_wait(on_reopen);
+
+  ROTA_CHECK(daemon.start());
+  io.run();
+  return {};
+}
+
+int main_of(int argc, char** argv) {
+  Flags flags;
+  if (const auto code = parse_flags(argc, argv, flags)) return *code;
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGHUP, SIG_IGN);
+  std::signal(SIGCHLD, SIG_IGN);  // the nursery's end shows on its socket; nobody asks for its status
+  if (!flags.check.empty()) {
+    const auto config = config_load(flags.check);
+    if (!config) return fail(config.error());
+    std::printf("%s is good\n", flags.check.c_str());
+    return 0;
+  }
+  auto config = flags.config.empty() ? config_default() : config_load(flags.config);
+  if (!config) return fail(config.error());
+  if (!flags.name.empty()) config->node_name = flags.name;
+  if (!flags.controller.empty()) config->controller_address = flags.controller;
+  if (const auto done = run(*std::move(config), flags.ready_fd); !done) {
+    log::error("{}", done.error().message());
+    return fail(done.error());
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace rota::gpud
+
+int main(int argc, char** argv) { return rota::gpud::main_of(argc, argv); }

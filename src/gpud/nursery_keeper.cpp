@@ -1,0 +1,86 @@
+// gpud/nursery_keeper.cpp - one socket, one queue, one timer for the time between two nurseries.
+#include "gpud/nursery_keeper.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "common/log.h"
+#include "gpud/launch/spawn.h"
+
+namespace rota::gpud {
+
+using boost::system::error_code;
+
+namespace {
+constexpr auto restart_pause = std::chrono::milliseconds(200);
+/// More than a node could ever start in the time between two nurseries.
+constexpr std::size_t queue_max = 10'000;
+}  // namespace
+
+NurseryKeeper::NurseryKeeper(boost::asio::any_io_executor executor, std::string program,
+                             std::string node)
+    : executor_(executor),
+      program_(std::move(program)),
+      node_(std::move(node)),
+      socket_(executor),
+      restart_(executor) {}
+
+Result<void> NurseryKeeper::start() {
+  ROTA_TRY(Fd socket, nursery_spawn(program_, node_));
+  socket_.assign(socket.release());
+  watch();
+  flush();
+  return {};
+}
+
+void NurseryKeeper::send(NurseryOrder order, std::string body, Fd first, Fd second) {
+  if (queue_.size() >= queue_max) return;  // the closed descriptors tell
+  queue_.push_back({order, std::move(body), std::move(first), std::move(second)});
+  flush();
+}
+
+void NurseryKeeper::flush() {
+  while (!queue_.empty() && socket_.is_open() && !waiting_to_write_) {
+    const Order& next = queue_.front();
+    errno = 0;
+    if (nursery_send(socket_.native_handle(), next.order, next.body, next.first.get(),
+                     next.second.get())) {
+      queue_.pop_front();
+    } else if (errno == EAGAIN || errno == ETOOMANYREFS) {
+      waiting_to_write_ = true;
+      socket_.async_wait(boost::asio::posix::descriptor_base::wait_write, [this](error_code error) {
+        waiting_to_write_ = false;
+        if (!error) flush();
+      });
+    } else if (errno == EPIPE || errno == ECONNRESET) {
+      return;  // watch() sees it as well
+    } else {
+      log::error("rstepd does not take an order: {}", strerrordesc_np(errno));
+      queue_.pop_front();
+    }
+  }
+}
+
+/// It never writes: that it can be read means that it has gone.
+void NurseryKeeper::watch() {
+  socket_.async_wait(boost::asio::posix::descriptor_base::wait_read, [this](error_code error) {
+    if (!error) died("ended");
+  });
+}
+
+void NurseryKeeper::died(std::string_view why) {
+  log::warning("rstepd's nursery {}; starting another", why);
+  error_code ignored;
+  socket_.close(ignored);
+  restart_.expires_after(restart_pause);
+  restart_.async_wait([this](error_code error) {
+    if (error) return;
+    if (const auto started = start(); !started) {
+      log::error("{}", started.error().message());
+      queue_.clear();  // their lines close, so their runs are reported
+      died("could not be started");
+    }
+  });
+}
+
+}  // namespace rota::gpud

@@ -1,0 +1,143 @@
+// gpud/shell.cpp - events to the Agent, its effects to the steps and the controller.
+#include "gpud/shell.h"
+
+#include <variant>
+
+#include "common/clock.h"
+#include "common/format.h"
+#include "common/log.h"
+
+namespace rota::gpud {
+namespace {
+
+/// One sentence for people; it travels in a small message and stays in the store.
+constexpr std::size_t detail_bytes_max = 4096;
+
+template <class... Ts>
+struct overloaded : Ts... {
+  using Ts::operator()...;
+};
+
+}  // namespace
+
+Shell::Shell(boost::asio::any_io_executor executor, Options options, Spool spool, NodeFacts facts,
+             std::string step_program)
+    : options_(std::move(options)),
+      agent_(options_.inventory, options_.cpus),
+      steps_(executor, std::move(spool), std::move(facts), std::move(step_program), step_events()),
+      timer_(executor) {}
+
+Steps::Events Shell::step_events() {
+  return {[this](RunId run, WallTime start_time) {
+            agent_.started(run, start_time);
+            carry_out();
+          },
+          [this](RunId run, RunEnd end) {
+            if (end.detail.size() > detail_bytes_max) end.detail.resize(detail_bytes_max);
+            agent_.ended(run, std::move(end));
+            carry_out();
+            if (on_run_ended) on_run_ended(run);
+          }};
+}
+
+Result<void> Shell::start() {
+  std::size_t running = 0;
+  for (AdoptedRun& run : steps_.adopt()) {
+    running += run.phase != proto::RunPhase::ended ? 1 : 0;
+    agent_.adopt(std::move(run));
+  }
+  if (!agent_.runs().empty())
+    log::info("found {} runs in the spool, {} of them not ended", agent_.runs().size(), running);
+  ROTA_CHECK(steps_.open());
+  agent_.disconnected(now());  // until the controller is reached
+  tick();
+  return {};
+}
+
+void Shell::tick() {
+  timer_.expires_after(std::chrono::seconds(1));
+  timer_.async_wait([this](boost::system::error_code error) {
+    if (error) return;
+    const Now moment = now();
+    steps_.tick(moment.mono);
+    agent_.tick(moment);
+    carry_out();
+    tick();
+  });
+}
+
+void Shell::connected(std::shared_ptr<net::Connection> controller) {
+  controller_ = std::move(controller);
+  proto::NodeHello hello;
+  hello.identity = options_.identity;
+  hello.inventory = options_.inventory;
+  hello.runs = agent_.connected();
+  hello.ticket_key = options_.ticket_key;
+  controller_->send(hello, 1);
+  carry_out();
+}
+
+void Shell::welcomed(const proto::NodeWelcome& welcome) {
+  agent_.welcomed(welcome.settings);
+  carry_out();
+}
+
+void Shell::disconnected() {
+  controller_.reset();
+  agent_.disconnected(now());
+}
+
+template <class Order>
+Result<void> Shell::apply(const proto::Frame& frame) {
+  ROTA_TRY(auto order, proto::decode<Order>(frame.body));
+  agent_.apply(std::move(order));
+  carry_out();
+  return {};
+}
+
+Result<void> Shell::received(const proto::Frame& frame) {
+  switch (frame.type) {
+    case proto::LaunchRun::number:
+      return apply<proto::LaunchRun>(frame);
+    case proto::EndRun::number:
+      return apply<proto::EndRun>(frame);
+    case proto::SignalRun::number:
+      return apply<proto::SignalRun>(frame);
+    case proto::ForgetRun::number:
+      return apply<proto::ForgetRun>(frame);
+    default:
+      return Error{Errc::protocol_mismatch,
+                   format("the controller sent a message of type {}", frame.type)};
+  }
+}
+
+void Shell::carry_out() {
+  for (AgentEffect& effect : agent_.take_effects()) carry_out_one(effect);
+}
+
+void Shell::carry_out_one(AgentEffect& effect) {
+  std::visit(overloaded{
+                 [this](StartStep& step) { steps_.start(std::move(step), agent_.settings()); },
+                 [this](const EndStep& step) { steps_.end(step.run); },
+                 [this](const SignalStep& step) { steps_.signal(step.run, step.signal); },
+                 [this](const DropStep& step) { steps_.drop(step.run); },
+                 [this](const ToController& message) {
+                   if (!controller_) return;
+                   std::visit([this](const auto& report) { controller_->send(report); }, message);
+                 },
+             },
+             effect);
+}
+
+std::size_t Shell::running_count() const {
+  std::size_t count = 0;
+  for (const auto& [id, run] : agent_.runs()) count += run.phase != proto::RunPhase::ended ? 1 : 0;
+  return count;
+}
+
+bool Shell::is_over(RunId run) const {
+  const auto found = agent_.runs().find(run);
+  return found == agent_.runs().end() || found->second.phase == proto::RunPhase::ended;
+}
+
+}  // namespace rota::gpud

@@ -1,0 +1,66 @@
+// gpud/shell.h - feeds the Agent what happens and carries out what it decides, in order.
+#pragma once
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/result.h"
+#include "gpud/agent.h"
+#include "gpud/steps.h"
+#include "net/connection.h"
+#include "proto/messages.h"
+
+namespace rota::gpud {
+
+/// All of rgpud's state on one thread: the Agent's and the steps'. The link tells it of the session
+/// with the controller; the log server asks it whether a run is over.
+class Shell {
+ public:
+  struct Options {
+    NodeIdentity identity;
+    NodeInventory inventory;
+    std::vector<Cpu> cpus;
+    std::string ticket_key;
+  };
+  Shell(boost::asio::any_io_executor executor, Options options, Spool spool, NodeFacts facts,
+        std::string step_program);
+
+  /// Adopts what the spool holds and begins to tick.
+  Result<void> start();
+
+  /// A session begins: says hello on it. From now on reports leave through it, behind the hello.
+  void connected(std::shared_ptr<net::Connection> controller);
+  void welcomed(const proto::NodeWelcome& welcome);
+  /// One frame of the controller's; an error means that the session makes no sense any more.
+  Result<void> received(const proto::Frame& frame);
+  void disconnected();
+
+  const NodeIdentity& identity() const { return options_.identity; }
+  void set_address(std::string address) { options_.identity.address = std::move(address); }
+  const std::string& ticket_key() const { return options_.ticket_key; }
+  const NodeSettings& settings() const { return agent_.settings(); }
+  std::size_t running_count() const;
+  bool is_over(RunId run) const;
+  Steps& steps() { return steps_; }
+
+  /// Called for every run whose end was told to the Agent.
+  std::function<void(RunId)> on_run_ended;
+
+ private:
+  Steps::Events step_events();
+  template <class Order>
+  Result<void> apply(const proto::Frame& frame);
+  void carry_out();
+  void carry_out_one(AgentEffect& effect);
+  void tick();
+
+  Options options_;
+  Agent agent_;
+  Steps steps_;
+  boost::asio::steady_timer timer_;
+  std::shared_ptr<net::Connection> controller_;
+};
+
+}  // namespace rota::gpud

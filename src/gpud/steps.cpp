@@ -1,0 +1,250 @@
+// gpud/steps.cpp - one entry per run, from the Agent's order to the end that it is told.
+#include "gpud/steps.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "common/clock.h"
+#include "common/format.h"
+#include "common/log.h"
+#include "gpud/launch/cgroup.h"
+#include "proto/codec.h"
+
+namespace rota::gpud {
+
+using boost::system::error_code;
+
+namespace {
+
+/// Enough for a stream of short jobs; each is a small process that sleeps.
+constexpr std::size_t idle_max = 16;
+constexpr Duration idle_for = std::chrono::seconds(10);
+/// Kept for an rstepd that has not called yet.
+constexpr std::size_t signals_max = 64;
+
+Result<std::pair<Fd, Fd>> make_line() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return Error{Errc::io_failed, format("cannot make a socket: {}", strerrordesc_np(errno))};
+  return std::pair(Fd(ends[0]), Fd(ends[1]));
+}
+
+RunEnd launch_failed(const Error& error) {
+  const bool plain = error.code == Errc::launch_failed;
+  return {EndCause::launch_failed, 0, 0, 0, plain ? error.detail : error.message()};
+}
+
+}  // namespace
+
+Steps::Steps(boost::asio::any_io_executor executor, Spool spool, NodeFacts facts,
+             std::string step_program, Events events)
+    : executor_(executor),
+      spool_(std::move(spool)),
+      facts_(std::move(facts)),
+      events_(std::move(events)),
+      groups_(executor),
+      nursery_(executor, std::move(step_program), facts_.name),
+      listening_(executor) {}
+
+Result<void> Steps::open() {
+  ROTA_CHECK(nursery_.start());
+  ROTA_TRY(Fd socket, spool_.listen());
+  listening_.assign(socket.release());
+  accept();
+  return {};
+}
+
+void Steps::accept() {
+  listening_.async_wait(boost::asio::posix::descriptor_base::wait_read, [this](error_code error) {
+    if (error) return;
+    for (;;) {
+      Fd socket(::accept4(listening_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!socket) break;
+      new_line(std::move(socket));
+    }
+    accept();
+  });
+}
+
+std::shared_ptr<StepLine> Steps::new_line(Fd socket) {
+  auto line = std::make_shared<StepLine>(executor_, std::move(socket));
+  line->open([this](const auto& from, StepReport report) { reported(from, std::move(report)); },
+             [this](const auto& from) { line_closed(from); });
+  return line;
+}
+
+void Steps::start(StartStep effect, const NodeSettings& settings) {
+  const RunId run = effect.launch.run;
+  const Owner& owner = effect.launch.owner;
+  steps_[run].uid = owner.uid;
+  last_start_ = mono_now();
+  if (::geteuid() != 0) return launch(std::move(effect), settings, {});
+  // The answer is often there already; then this is a plain call.
+  auto shared = std::make_shared<StartStep>(std::move(effect));
+  groups_.find(shared->launch.owner.uid, shared->launch.owner.gid, last_start_,
+               [this, shared, settings](const GroupCache::Groups& groups) {
+                 launch(std::move(*shared), settings, groups);
+               });
+}
+
+void Steps::launch(StartStep effect, NodeSettings settings, std::vector<std::uint32_t> groups) {
+  const RunId run = effect.launch.run;
+  const auto step = steps_.find(run);
+  if (step == steps_.end() || step->second.state != State::preparing) return;
+  auto order = plan_step(std::move(effect.launch), std::move(effect.cpus), std::move(groups),
+                         facts_, settings, wall_now());
+  if (!order) return finish_later(run, launch_failed(order.error()));
+  if (const auto handed = hand_over(run, step->second, *std::move(order)); !handed)
+    finish_later(run, launch_failed(handed.error()));
+}
+
+Result<void> Steps::hand_over(RunId run, Step& step, StepOrder order) {
+  ROTA_TRY(Fd record, spool_.create(order));
+  step.cgroups = std::move(order.cgroups);
+  step.state = State::attached;
+  while (!idle_.empty()) {
+    step.line = std::move(idle_.back());
+    idle_.pop_back();
+    step.line->run = run;
+    if (step.line->send_run(record.get())) return {};
+    step.line->close();
+  }
+  auto ends = make_line();
+  if (!ends) {
+    record.reset();
+    spool_.remove(run);
+    return std::move(ends).error();
+  }
+  step.line = new_line(std::move(ends->first));
+  step.line->run = run;
+  nursery_.send(NurseryOrder::run, {}, std::move(record), std::move(ends->second));
+  return {};
+}
+
+void Steps::end(RunId run) {
+  const auto found = steps_.find(run);
+  if (found == steps_.end()) return;
+  Step& step = found->second;
+  step.end_wanted = true;
+  if (step.state == State::attached) step.line->send(StepCommand{});
+  if (step.state == State::preparing)
+    finish_later(run, {EndCause::cancelled, 0, 0, 0, "it had not started yet"});
+}
+
+void Steps::signal(RunId run, int signal) {
+  const auto found = steps_.find(run);
+  if (found == steps_.end() || signal <= 0 || signal > SIGRTMAX) return;
+  Step& step = found->second;
+  if (step.state == State::attached)
+    step.line->send(StepCommand{signal});
+  else if (step.state == State::detached && step.signals.size() < signals_max)
+    step.signals.push_back(signal);
+}
+
+void Steps::drop(RunId run) { spool_.remove(run); }
+
+void Steps::reported(const std::shared_ptr<StepLine>& line, StepReport report) {
+  using Kind = StepReport::Kind;
+  if (report.kind == Kind::hello) return greeted(line, report.run);
+  if (!line->run) return;
+  const RunId run = *line->run;
+  switch (report.kind) {
+    case Kind::started: {
+      const auto step = steps_.find(run);
+      if (step == steps_.end() || std::exchange(step->second.started, true)) return;
+      events_.started(run, report.start_time);
+      return;
+    }
+    case Kind::note:
+      return log::warning("job {}: {}", run_name(run), report.detail);
+    case Kind::ended:
+      line->run.reset();
+      if (report.is_free && idle_.size() < idle_max)
+        idle_.push_back(line);
+      else
+        line->close();
+      return finish(run, std::move(report.end), report.start_time);
+    case Kind::hello:
+      return;
+  }
+}
+
+/// An rstepd of an earlier rgpud, or one whose line broke.
+void Steps::greeted(const std::shared_ptr<StepLine>& line, RunId run) {
+  const auto found = steps_.find(run);
+  if (found == steps_.end() || found->second.state != State::detached) {
+    log::warning("an rstepd calls for job {}, which has no record here: it is told to end",
+                 run_name(run));
+    return line->send(StepCommand{});
+  }
+  Step& step = found->second;
+  line->run = run;
+  step.line = line;
+  step.state = State::attached;
+  log::info("job {} goes on: its rstepd has called", run_name(run));
+  for (const int signal : std::exchange(step.signals, {})) line->send(StepCommand{signal});
+  if (step.end_wanted) line->send(StepCommand{});
+}
+
+void Steps::line_closed(const std::shared_ptr<StepLine>& line) {
+  std::erase(idle_, line);
+  if (line->run) lost(*line->run);
+}
+
+/// Nobody is on the line any more. The record knows whether the run has ended, the lock whether its
+/// rstepd lives.
+void Steps::lost(RunId run) {
+  const auto found = steps_.find(run);
+  if (found == steps_.end() || found->second.state == State::cleaning) return;
+  found->second.line.reset();
+  found->second.state = State::detached;
+  const Spool::Found now = spool_.look(run);
+  if (now.record.end) return finish(run, now.record.end->end, now.record.end->start_time);
+  if (!now.is_alive) begin_clean(run, "rstepd was killed");
+}
+
+void Steps::finish(RunId run, RunEnd end, WallTime start_time) {
+  const auto step = steps_.find(run);
+  if (step == steps_.end()) return;
+  const bool started = step->second.started;
+  steps_.erase(step);
+  // The record of a run that ended while nobody listened may hold a start that was never told.
+  if (!started && start_time) events_.started(run, start_time);
+  events_.ended(run, std::move(end));
+}
+
+void Steps::finish_later(RunId run, RunEnd end) {
+  steps_.erase(run);
+  boost::asio::post(executor_, [this, run, end = std::move(end)]() mutable {
+    events_.ended(run, std::move(end));
+  });
+}
+
+void Steps::tick(MonoTime now) {
+  std::vector<RunId> silent;
+  for (const auto& [run, step] : steps_)
+    if (step.state == State::detached && !spool_.is_alive(run)) silent.push_back(run);
+  for (const RunId run : silent) lost(run);
+  if (now - last_start_ < idle_for) return;
+  for (const auto& line : std::exchange(idle_, {})) line->close();
+}
+
+void Steps::open_log(LogOrder order, LogOpened opened) {
+  const auto open_now = [this, order, opened](const GroupCache::Groups& groups) mutable {
+    order.groups = groups;
+    auto ends = make_line();
+    if (!ends) return opened(std::move(ends).error());
+    nursery_.send(NurseryOrder::log, proto::encode(order), std::move(ends->second));
+    opened(std::move(ends->first));
+  };
+  if (::geteuid() != 0) return std::function<void(const GroupCache::Groups&)>(open_now)({});
+  groups_.find(order.owner.uid, order.owner.gid, mono_now(), open_now);
+}
+
+}  // namespace rota::gpud

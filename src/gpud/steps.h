@@ -1,0 +1,97 @@
+// gpud/steps.h - the runs of this node as processes: started, told, watched, cleaned up after.
+#pragma once
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/result.h"
+#include "common/time.h"
+#include "gpud/agent.h"
+#include "gpud/groups.h"
+#include "gpud/launch/plan.h"
+#include "gpud/nursery_keeper.h"
+#include "gpud/spool.h"
+#include "gpud/step_line.h"
+
+namespace rota::gpud {
+
+/// Carries out what the Agent decides and tells it what became of it. Every run that was started or
+/// adopted is told as ended exactly once, whatever happens to its rstepd.
+class Steps {
+ public:
+  struct Events {
+    std::function<void(RunId, WallTime)> started;
+    std::function<void(RunId, RunEnd)> ended;
+  };
+  /// `step_program` is rstepd's path. Events are never called from within a call to this class.
+  Steps(boost::asio::any_io_executor executor, Spool spool, NodeFacts facts,
+        std::string step_program, Events events);
+
+  /// Starts the nursery and takes calls from rstepds that are already there.
+  Result<void> open();
+  /// What the spool holds, for the Agent; once, before open().
+  std::vector<AdoptedRun> adopt();
+
+  void start(StartStep effect, const NodeSettings& settings);
+  void end(RunId run);
+  void signal(RunId run, int signal);
+  void drop(RunId run);
+
+  /// About once a second: looks after rstepds that have not called yet, and lets idle ones go.
+  void tick(MonoTime now);
+
+  /// A reader of the owner's file (launch/log_reader.h): its packets come out of the descriptor.
+  using LogOpened = std::function<void(Result<Fd>)>;
+  void open_log(LogOrder order, LogOpened opened);
+
+ private:
+  enum class State {
+    preparing,  // no process yet
+    attached,   // rstepd is on the line
+    detached,   // rstepd lives, but has not called (again)
+    cleaning,   // rstepd is gone, and what it left is being killed
+  };
+  struct Step {
+    State state = State::preparing;
+    std::uint32_t uid = 0;
+    CgroupPlan cgroups;
+    bool started = false;
+    bool end_wanted = false;
+    std::vector<int> signals;  // to be delivered when its rstepd calls
+    std::shared_ptr<StepLine> line;
+  };
+
+  void adopt_one(Spool::Found found, std::vector<AdoptedRun>& adopted);
+  void remove_strays();
+  void launch(StartStep effect, NodeSettings settings, std::vector<std::uint32_t> groups);
+  Result<void> hand_over(RunId run, Step& step, StepOrder order);
+  std::shared_ptr<StepLine> new_line(Fd socket);
+  void accept();
+  void reported(const std::shared_ptr<StepLine>& line, StepReport report);
+  void greeted(const std::shared_ptr<StepLine>& line, RunId run);
+  void line_closed(const std::shared_ptr<StepLine>& line);
+  void lost(RunId run);
+  void begin_clean(RunId run, std::string why);
+  boost::asio::awaitable<void> clean(RunId run, std::string why);
+  boost::asio::awaitable<void> clean_stray(std::string path);
+  void finish(RunId run, RunEnd end, WallTime start_time);
+  void finish_later(RunId run, RunEnd end);
+
+  boost::asio::any_io_executor executor_;
+  Spool spool_;
+  NodeFacts facts_;
+  Events events_;
+  GroupCache groups_;
+  NurseryKeeper nursery_;
+  boost::asio::posix::stream_descriptor listening_;
+  std::map<RunId, Step> steps_;
+  std::vector<std::shared_ptr<StepLine>> idle_;
+  MonoTime last_start_;
+};
+
+}  // namespace rota::gpud

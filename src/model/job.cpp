@@ -1,0 +1,192 @@
+// model/job.cpp - the words of a job's states, and what a job may ask.
+#include "model/job.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "common/format.h"
+#include "model/output_path.h"
+
+namespace rota {
+namespace {
+
+struct StateWords {
+  JobState state;
+  std::string_view name;
+  std::string_view code;
+};
+constexpr std::array state_words{
+    StateWords{JobState::pending, "PENDING", "PD"},
+    StateWords{JobState::starting, "STARTING", "CF"},
+    StateWords{JobState::running, "RUNNING", "R"},
+    StateWords{JobState::completing, "COMPLETING", "CG"},
+    StateWords{JobState::completed, "COMPLETED", "CD"},
+    StateWords{JobState::failed, "FAILED", "F"},
+    StateWords{JobState::cancelled, "CANCELLED", "CA"},
+    StateWords{JobState::timeout, "TIMEOUT", "TO"},
+    StateWords{JobState::node_fail, "NODE_FAIL", "NF"},
+    StateWords{JobState::out_of_memory, "OUT_OF_MEMORY", "OOM"},
+    StateWords{JobState::launch_failed, "LAUNCH_FAILED", "LF"},
+};
+
+struct KindWord {
+  JobKind kind;
+  std::string_view name;
+};
+constexpr std::array kind_words{KindWord{JobKind::train, "train"},
+                                KindWord{JobKind::interactive, "interactive"},
+                                KindWord{JobKind::inference, "inference"}};
+
+bool same_word(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::toupper(x) == std::toupper(y);
+  });
+}
+
+Error invalid(std::string detail) { return {Errc::job_invalid, std::move(detail)}; }
+
+Result<void> check_word(std::string_view what, std::string_view text, bool may_be_empty) {
+  if (text.empty() && !may_be_empty) return invalid(format("{} is empty", what));
+  if (text.size() > JobBounds::name_bytes_max)
+    return invalid(format("{} has {} bytes, at most {} are allowed", what, text.size(),
+                          JobBounds::name_bytes_max));
+  const auto bad = std::find_if(text.begin(), text.end(), [](unsigned char c) {
+    return c < 0x20 || c == 0x7f;
+  });
+  if (bad != text.end())
+    return invalid(format("{} has a control character at byte {}", what, bad - text.begin() + 1));
+  return {};
+}
+
+Result<void> check_count(std::string_view what, std::uint64_t count, std::uint64_t min,
+                         std::uint64_t max) {
+  if (count < min || count > max)
+    return invalid(format("{} is {}, it must be {} to {}", what, count, min, max));
+  return {};
+}
+
+Result<void> check_pattern(std::string_view what, const std::string& pattern) {
+  if (pattern.size() > JobBounds::path_bytes_max)
+    return invalid(format("{} has {} bytes, at most {} are allowed", what, pattern.size(),
+                          JobBounds::path_bytes_max));
+  if (auto path = output_path(pattern, OutputContext{}, "/"); !path)
+    return invalid(format("{}: {}", what, path.error().detail));
+  return {};
+}
+
+}  // namespace
+
+std::string_view name_of(JobState state) {
+  for (const auto& words : state_words)
+    if (words.state == state) return words.name;
+  return "UNKNOWN";
+}
+
+std::string_view code_of(JobState state) {
+  for (const auto& words : state_words)
+    if (words.state == state) return words.code;
+  return "?";
+}
+
+std::optional<JobState> job_state_from(std::string_view text) {
+  for (const auto& words : state_words)
+    if (same_word(text, words.name) || same_word(text, words.code)) return words.state;
+  return std::nullopt;
+}
+
+std::string_view name_of(JobKind kind) {
+  for (const auto& word : kind_words)
+    if (word.kind == kind) return word.name;
+  return "unknown";
+}
+
+std::optional<JobKind> job_kind_from(std::string_view text) {
+  for (const auto& word : kind_words)
+    if (same_word(text, word.name)) return word.kind;
+  return std::nullopt;
+}
+
+std::string_view name_of(WaitReason reason) {
+  switch (reason) {
+    case WaitReason::none:
+      return "None";
+    case WaitReason::resources:
+      return "Resources";
+    case WaitReason::priority:
+      return "Priority";
+    case WaitReason::node_down:
+      return "ReqNodeNotAvail";
+  }
+  return "Unknown";
+}
+
+Result<void> validate(const JobSpec& spec) {
+  ROTA_CHECK(check_word("the job's name", spec.name, false));
+  ROTA_CHECK(check_word("the project", spec.project, false));
+  if (name_of(spec.kind) == "unknown")
+    return invalid("the kind is none of train, interactive, inference");
+  ROTA_CHECK(check_count("the number of tasks", spec.task_count, 1, JobBounds::task_count_max));
+  ROTA_CHECK(check_count("the number of nodes", spec.node_count, 0, JobBounds::node_count_max));
+  if (spec.node_count > spec.task_count)
+    return invalid(format("{} nodes for {} task{}: every node needs at least one task",
+                          spec.node_count, spec.task_count, spec.task_count == 1 ? "" : "s"));
+  ROTA_CHECK(check_count("GPUs per task", spec.task.gpu_count, 0, JobBounds::gpus_per_task_max));
+  ROTA_CHECK(check_count("GPUs per node", spec.node.gpu_count, 0, JobBounds::gpus_per_task_max));
+  ROTA_CHECK(check_count("CPUs per task", spec.task.cpu_count, 1, JobBounds::cpus_per_task_max));
+  constexpr std::uint64_t memory_max = std::uint64_t{1} << 52;  // sums over tasks cannot overflow
+  ROTA_CHECK(check_count("memory per task", spec.task.memory_bytes, 0,
+                         memory_max / JobBounds::task_count_max));
+  ROTA_CHECK(check_count("memory per node", spec.node.memory_bytes, 0, memory_max));
+  if (spec.time_limit_seconds < 0 || spec.time_limit_seconds > JobBounds::time_limit_seconds_max)
+    return invalid(format("the time limit is {} s, it must be 0 to {}", spec.time_limit_seconds,
+                          JobBounds::time_limit_seconds_max));
+  return {};
+}
+
+Result<void> validate(const JobPayload& payload) {
+  const bool batch = payload.mode == LaunchMode::batch;
+  if (!batch && payload.mode != LaunchMode::tasks) return invalid("the launch mode is unknown");
+  if (batch && payload.script.empty()) return invalid("the script is empty");
+  if (payload.script.size() > JobBounds::script_bytes_max)
+    return invalid(format("the script has {} bytes, at most {} are allowed", payload.script.size(),
+                          JobBounds::script_bytes_max));
+  if (!batch && payload.arguments.empty()) return invalid("there is no command to run");
+  std::size_t bytes = 0;
+  for (const auto& word : payload.arguments) bytes += word.size() + 1;
+  for (const auto& variable : payload.environment) {
+    bytes += variable.size() + 1;
+    const auto equals = variable.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return invalid(format("environment entry '{}' is not NAME=value", variable.substr(0, 40)));
+    if (variable.find('\0') != std::string::npos)
+      return invalid(format("environment variable {} has a NUL byte", variable.substr(0, equals)));
+  }
+  for (const auto& word : payload.arguments)
+    if (word.find('\0') != std::string::npos) return invalid("an argument has a NUL byte");
+  if (bytes > JobBounds::environment_bytes_max)
+    return invalid(format("environment and arguments have {} bytes, at most {} are allowed", bytes,
+                          JobBounds::environment_bytes_max));
+  if (payload.working_directory.empty() || payload.working_directory.front() != '/' ||
+      payload.working_directory.size() > JobBounds::path_bytes_max ||
+      payload.working_directory.find('\0') != std::string::npos)
+    return invalid("the working directory must be an absolute path");
+  if (payload.limits.size() > 64) return invalid("more than 64 resource limits");
+  ROTA_CHECK(check_pattern("the output file", payload.stdout_pattern));
+  ROTA_CHECK(check_pattern("the error file", payload.stderr_pattern));
+  ROTA_CHECK(check_pattern("the input file", payload.stdin_path));
+  return check_word("the submit host", payload.submit_host, true);
+}
+
+bool matches(const JobFilter& filter, const Job& job) {
+  const auto has = [](const auto& list, const auto& value) {
+    return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+  };
+  if (!has(filter.jobs, job.id) || !has(filter.users, job.owner.user) ||
+      !has(filter.projects, job.spec.project) || !has(filter.names, job.spec.name) ||
+      !has(filter.states, job.state))
+    return false;
+  return filter.ended_too || !filter.states.empty() || !filter.jobs.empty() || !is_final(job.state);
+}
+
+}  // namespace rota

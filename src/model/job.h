@@ -1,0 +1,252 @@
+// model/job.h - a job: what was asked, what it carries, what became of it.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "common/result.h"
+#include "common/time.h"
+#include "model/ids.h"
+#include "model/placement.h"
+
+namespace rota {
+
+enum class JobKind : std::uint8_t { train = 1, interactive = 2, inference = 3 };
+
+/// Numbers are on the wire and in the store: never changed, never reused. Names are users.md 1.7.
+enum class JobState : std::uint8_t {
+  pending = 1,
+  starting = 2,    // placed; its nodes have been told
+  running = 3,     // every node has started it
+  completing = 4,  // ending; some node still holds a part
+  completed = 10,
+  failed = 11,
+  cancelled = 12,
+  timeout = 13,
+  node_fail = 14,
+  out_of_memory = 15,
+  launch_failed = 16,
+};
+
+/// "PENDING" and "PD": the words that scripts match on.
+std::string_view name_of(JobState state);
+std::string_view code_of(JobState state);
+/// Takes either word in any case.
+std::optional<JobState> job_state_from(std::string_view text);
+inline bool is_final(JobState state) { return state >= JobState::completed; }
+std::string_view name_of(JobKind kind);
+std::optional<JobKind> job_kind_from(std::string_view text);
+
+/// Why a pending job waits: Slurm's short words, with the numbers behind them in JobView::reason.
+enum class WaitReason : std::uint8_t {
+  none = 0,
+  resources = 1,      // first in line, its resources are held by others
+  priority = 2,       // jobs before it wait as well
+  node_down = 3,      // would fit, if nodes that are down were up
+};
+std::string_view name_of(WaitReason reason);
+
+/// What every task needs for itself.
+struct TaskRequest {
+  std::uint32_t gpu_count = 0;
+  std::uint32_t cpu_count = 1;
+  std::uint64_t memory_bytes = 0;
+
+  friend auto operator<=>(const TaskRequest&, const TaskRequest&) = default;
+  static auto fields(auto& m) { return std::tie(m.gpu_count, m.cpu_count, m.memory_bytes); }
+};
+
+/// What a job needs on each of its nodes besides its tasks' own (--gpus-per-node, --mem).
+struct NodeRequest {
+  std::uint32_t gpu_count = 0;
+  std::uint64_t memory_bytes = 0;
+
+  friend auto operator<=>(const NodeRequest&, const NodeRequest&) = default;
+  static auto fields(auto& m) { return std::tie(m.gpu_count, m.memory_bytes); }
+};
+
+/// What the scheduler and the queue need to know of a job. Small: a million of them wait in memory.
+struct JobSpec {
+  std::string name;
+  std::string project = "default";
+  JobKind kind = JobKind::train;
+  std::uint32_t task_count = 1;
+  std::uint32_t node_count = 0;  // 0: as few as possible
+  TaskRequest task;
+  NodeRequest node;
+  std::int64_t time_limit_seconds = 0;  // 0: none
+  bool requeue = true;                  // may start again after its node failed
+
+  /// GPUs of the whole job, when it runs on `node_count` nodes (at least one).
+  std::uint64_t gpu_total() const {
+    return std::uint64_t{task_count} * task.gpu_count +
+           std::uint64_t{node_count == 0 ? 1 : node_count} * node.gpu_count;
+  }
+
+  friend bool operator==(const JobSpec&, const JobSpec&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.name, m.project, m.kind, m.task_count, m.node_count, m.task, m.node,
+                    m.time_limit_seconds, m.requeue);
+  }
+};
+
+/// A soft and a hard limit as setrlimit takes them; all-ones is unlimited.
+struct ResourceLimit {
+  std::uint32_t resource = 0;  // RLIMIT_*
+  std::uint64_t soft = 0;
+  std::uint64_t hard = 0;
+
+  friend bool operator==(const ResourceLimit&, const ResourceLimit&) = default;
+  static auto fields(auto& m) { return std::tie(m.resource, m.soft, m.hard); }
+};
+
+enum class LaunchMode : std::uint8_t {
+  batch = 1,  // the script runs once, on the first node (sbatch)
+  tasks = 2,  // the command runs once per task, on all nodes (srun)
+};
+
+/// What only the node needs, and only at the start: kept in the store, never in the engine.
+struct JobPayload {
+  LaunchMode mode = LaunchMode::batch;
+  std::string script;                    // batch: the file's text, or "#!/bin/sh" and --wrap
+  std::vector<std::string> arguments;    // batch: the script's; tasks: the command's argv
+  std::vector<std::string> environment;  // NAME=value, as at submission
+  std::string working_directory;
+  std::uint32_t umask = 022;
+  std::vector<ResourceLimit> limits;
+  std::string stdout_pattern;  // "" : rota-%j.out in the working directory
+  std::string stderr_pattern;  // "" : joined to stdout
+  std::string stdin_path;      // "" : /dev/null
+  std::string submit_host;
+
+  friend bool operator==(const JobPayload&, const JobPayload&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.mode, m.script, m.arguments, m.environment, m.working_directory, m.umask,
+                    m.limits, m.stdout_pattern, m.stderr_pattern, m.stdin_path, m.submit_host);
+  }
+};
+
+/// Who submitted: MUNGE's word for the numbers, the controller's user database for the name.
+struct Owner {
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::string user;
+
+  friend bool operator==(const Owner&, const Owner&) = default;
+  static auto fields(auto& m) { return std::tie(m.uid, m.gid, m.user); }
+};
+
+/// How a run ended, as its node tells it.
+enum class EndCause : std::uint8_t {
+  exited = 1,         // by itself: exit code or signal
+  cancelled = 2,      // we ended it on the controller's word
+  timeout = 3,        // over its time limit
+  out_of_memory = 4,  // the memory limit of its cgroup
+  launch_failed = 5,  // never started; `detail` says why
+  node_failed = 6,    // the node went down under it, or lost it
+};
+
+struct RunEnd {
+  EndCause cause = EndCause::exited;
+  std::int32_t exit_code = 0;
+  std::int32_t exit_signal = 0;  // 0: none
+  std::int64_t elapsed_ms = 0;   // by the node's monotonic clock
+  std::string detail;
+
+  friend bool operator==(const RunEnd&, const RunEnd&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.cause, m.exit_code, m.exit_signal, m.elapsed_ms, m.detail);
+  }
+};
+
+/// A job as the controller keeps it, in memory and in the store.
+struct Job {
+  JobId id;
+  JobSpec spec;
+  Owner owner;
+  JobState state = JobState::pending;
+  std::uint32_t restarts = 0;
+  WallTime submit_time;
+  WallTime start_time;  // of the present or last run
+  WallTime end_time;
+  Placement placement;            // parts that are held; empty when none is
+  std::vector<NodeId> nodes;      // of the present or last run, kept after its end
+  std::vector<NodeId> started;    // nodes that reported the start
+  std::optional<RunEnd> end;      // first word about how this run ends; decides the final state
+  bool cancel_requested = false;
+  std::int64_t elapsed_ms = 0;    // of the last run
+  LaunchMode mode = LaunchMode::batch;  // of its payload: whether the first node's end is the job's
+  std::vector<std::uint32_t> tasks_per_node;  // of `nodes`
+
+  RunId run() const { return {id, restarts}; }
+  friend bool operator==(const Job&, const Job&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.id, m.spec, m.owner, m.state, m.restarts, m.submit_time, m.start_time,
+                    m.end_time, m.placement, m.nodes, m.started, m.end, m.cancel_requested,
+                    m.elapsed_ms, m.mode, m.tasks_per_node);
+  }
+};
+
+/// A job for people: rqueue and its --json.
+struct JobView {
+  JobId id;
+  JobSpec spec;
+  Owner owner;
+  JobState state = JobState::pending;
+  std::uint32_t restarts = 0;
+  std::uint64_t gpu_count = 0;  // held, or asked for while it waits
+  std::vector<std::string> nodes;
+  WallTime submit_time;
+  WallTime start_time;
+  WallTime end_time;
+  std::int32_t exit_code = 0;
+  std::int32_t exit_signal = 0;
+  std::int64_t elapsed_ms = 0;
+  WaitReason wait = WaitReason::none;
+  std::string reason;  // one sentence: why it waits, or how it ended
+
+  friend bool operator==(const JobView&, const JobView&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.id, m.spec, m.owner, m.state, m.restarts, m.gpu_count, m.nodes, m.submit_time,
+                    m.start_time, m.end_time, m.exit_code, m.exit_signal, m.elapsed_ms, m.wait,
+                    m.reason);
+  }
+};
+
+/// Which jobs a command means. Empty fields do not restrict.
+struct JobFilter {
+  std::vector<JobId> jobs;
+  std::vector<std::string> users;
+  std::vector<std::string> projects;
+  std::vector<std::string> names;
+  std::vector<JobState> states;
+  bool ended_too = false;  // without it, and without states or jobs: only what has not ended
+
+  friend bool operator==(const JobFilter&, const JobFilter&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.jobs, m.users, m.projects, m.names, m.states, m.ended_too);
+  }
+};
+
+/// Bounds on what one job may ask and carry; anything beyond is refused with its name.
+struct JobBounds {
+  static constexpr std::uint32_t task_count_max = 1'000'000;
+  static constexpr std::uint32_t node_count_max = 100'000;
+  static constexpr std::uint32_t gpus_per_task_max = 1024;
+  static constexpr std::uint32_t cpus_per_task_max = 65'536;
+  static constexpr std::size_t name_bytes_max = 256;
+  static constexpr std::size_t script_bytes_max = 4 << 20;
+  static constexpr std::size_t environment_bytes_max = 4 << 20;
+  static constexpr std::size_t path_bytes_max = 4096;
+  static constexpr std::int64_t time_limit_seconds_max = 10LL * 365 * 24 * 3600;
+};
+
+/// Whether the spec is one that could run somewhere; names the field that is wrong.
+Result<void> validate(const JobSpec& spec);
+Result<void> validate(const JobPayload& payload);
+bool matches(const JobFilter& filter, const Job& job);
+
+}  // namespace rota

@@ -1,0 +1,77 @@
+// model/node.h - a host with GPUs, as it registers and as the controller sees it.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "common/time.h"
+#include "model/gpu.h"
+#include "model/ids.h"
+#include "model/placement.h"
+
+namespace rota {
+
+enum class NodeState : std::uint8_t {
+  up = 1,    // connected, takes jobs
+  down = 2,  // not heard from; takes none, its jobs are left alone
+};
+
+/// What a node has: the scheduler's supply.
+struct NodeInventory {
+  std::uint32_t cpu_count = 0;
+  std::uint64_t memory_bytes = 0;
+  std::vector<Gpu> gpus;
+
+  friend bool operator==(const NodeInventory&, const NodeInventory&) = default;
+  static auto fields(auto& m) { return std::tie(m.cpu_count, m.memory_bytes, m.gpus); }
+};
+
+/// How a node presents itself at every (re)connect.
+struct NodeIdentity {
+  std::string name;     // unique in the cluster
+  std::string address;  // host:port where commands reach its rgpud
+  std::string version;
+  std::string boot_id;  // changes with every boot: runs of another boot are gone
+
+  friend bool operator==(const NodeIdentity&, const NodeIdentity&) = default;
+  static auto fields(auto& m) { return std::tie(m.name, m.address, m.version, m.boot_id); }
+};
+
+/// Settings of the cluster that the node needs; it has no configuration of its own.
+struct NodeSettings {
+  std::string cluster_name;
+  std::int64_t heartbeat_ms = 5000;
+  std::int64_t lost_after_ms = 60000;
+  std::int64_t fence_after_ms = 0;  // 0: never
+  std::int64_t kill_wait_ms = 30000;
+  bool slurm_environment = true;
+
+  friend bool operator==(const NodeSettings&, const NodeSettings&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.cluster_name, m.heartbeat_ms, m.lost_after_ms, m.fence_after_ms,
+                    m.kill_wait_ms, m.slurm_environment);
+  }
+};
+
+/// A node for people: rinfo and its --json.
+struct NodeView {
+  NodeId id;
+  NodeIdentity identity;
+  NodeState state = NodeState::down;
+  std::string reason;  // why it is not up
+  WallTime since;      // of the state
+  NodeInventory inventory;
+  std::uint32_t cpus_held = 0;
+  std::uint64_t memory_held_bytes = 0;
+  std::vector<JobId> gpu_holders;  // one per GPU of the inventory; none: idle
+  std::vector<GpuUsage> usage;     // as of the last heartbeat
+
+  friend bool operator==(const NodeView&, const NodeView&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.id, m.identity, m.state, m.reason, m.since, m.inventory, m.cpus_held,
+                    m.memory_held_bytes, m.gpu_holders, m.usage);
+  }
+};
+
+}  // namespace rota

@@ -1,0 +1,319 @@
+// proto/messages.h - every message, once. `fields` is the only list of a message's fields.
+//
+// Numbers are on the wire: never changed, never reused. Fields are only added at the end. size_max
+// bounds the encoded body; a longer frame ends the session. 1-99 any session, 101-199 a command and
+// rctld, 201-299 rgpud and rctld, 301-399 a command and rgpud.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "model/job.h"
+#include "model/node.h"
+
+namespace rota::proto {
+
+inline constexpr std::uint32_t small_message = 64 << 10;
+inline constexpr std::uint32_t large_message = 16 << 20;
+
+/// Any answer that is an error.
+struct ErrorReply {
+  static constexpr std::uint16_t number = 1;
+  static constexpr std::uint32_t size_max = small_message;
+  std::uint16_t code = 0;  // Errc
+  std::string detail;
+  friend bool operator==(const ErrorReply&, const ErrorReply&) = default;
+  static auto fields(auto& m) { return std::tie(m.code, m.detail); }
+};
+
+/// command -> rctld or rgpud: are you there, and who are you?
+struct PingRequest {
+  static constexpr std::uint16_t number = 2;
+  static constexpr std::uint32_t size_max = small_message;
+  std::uint64_t token = 0;
+  friend bool operator==(const PingRequest&, const PingRequest&) = default;
+  static auto fields(auto& m) { return std::tie(m.token); }
+};
+struct PingReply {
+  static constexpr std::uint16_t number = 3;
+  static constexpr std::uint32_t size_max = small_message;
+  std::uint64_t token = 0;
+  std::string version;
+  std::string cluster_name;
+  std::string trouble;  // "" or why the controller takes no changes now
+  WallTime up_since;
+  std::uint64_t jobs_waiting = 0;
+  std::uint64_t jobs_running = 0;
+  std::uint32_t nodes_up = 0;
+  std::uint32_t nodes_down = 0;
+  friend bool operator==(const PingReply&, const PingReply&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.token, m.version, m.cluster_name, m.trouble, m.up_since, m.jobs_waiting,
+                    m.jobs_running, m.nodes_up, m.nodes_down);
+  }
+};
+
+/// rsubmit -> rctld: queue one job. Answered by SubmitReply once the store holds it.
+struct SubmitRequest {
+  static constexpr std::uint16_t number = 101;
+  static constexpr std::uint32_t size_max = large_message;
+  RequestId request;
+  JobSpec spec;
+  JobPayload payload;
+  friend bool operator==(const SubmitRequest&, const SubmitRequest&) = default;
+  static auto fields(auto& m) { return std::tie(m.request, m.spec, m.payload); }
+};
+struct SubmitReply {
+  static constexpr std::uint16_t number = 102;
+  static constexpr std::uint32_t size_max = small_message;
+  JobId job;
+  friend bool operator==(const SubmitReply&, const SubmitReply&) = default;
+  static auto fields(auto& m) { return std::tie(m.job); }
+};
+
+/// rcancel -> rctld: end the jobs that the filter names, or only send them a signal.
+struct CancelRequest {
+  static constexpr std::uint16_t number = 103;
+  static constexpr std::uint32_t size_max = large_message;
+  RequestId request;
+  JobFilter filter;
+  std::int32_t signal = 0;  // 0: end the job; else deliver this to its processes
+  friend bool operator==(const CancelRequest&, const CancelRequest&) = default;
+  static auto fields(auto& m) { return std::tie(m.request, m.filter, m.signal); }
+};
+/// One job that a request named but did not change, and why.
+struct JobRefusal {
+  JobId job;
+  std::uint16_t code = 0;  // Errc
+  std::string detail;
+  friend bool operator==(const JobRefusal&, const JobRefusal&) = default;
+  static auto fields(auto& m) { return std::tie(m.job, m.code, m.detail); }
+};
+struct CancelReply {
+  static constexpr std::uint16_t number = 104;
+  static constexpr std::uint32_t size_max = large_message;
+  std::vector<JobId> done;
+  std::vector<JobRefusal> refused;
+  friend bool operator==(const CancelReply&, const CancelReply&) = default;
+  static auto fields(auto& m) { return std::tie(m.done, m.refused); }
+};
+
+/// rqueue -> rctld: the jobs that match, in one or more QueueReply frames (flag `more` on all but the
+/// last). With `watch`, the call stays open after that: every later change of a matching job comes as
+/// a further QueueReply with `more` set, until the command closes the session.
+struct QueueRequest {
+  static constexpr std::uint16_t number = 105;
+  static constexpr std::uint32_t size_max = large_message;
+  JobFilter filter;
+  bool watch = false;
+  friend bool operator==(const QueueRequest&, const QueueRequest&) = default;
+  static auto fields(auto& m) { return std::tie(m.filter, m.watch); }
+};
+struct QueueReply {
+  static constexpr std::uint16_t number = 106;
+  static constexpr std::uint32_t size_max = large_message;
+  std::vector<JobView> jobs;
+  bool complete = false;  // all that matched at the time of the request has now been sent
+  friend bool operator==(const QueueReply&, const QueueReply&) = default;
+  static auto fields(auto& m) { return std::tie(m.jobs, m.complete); }
+};
+
+/// rinfo -> rctld: the nodes, all or those named.
+struct NodesRequest {
+  static constexpr std::uint16_t number = 109;
+  static constexpr std::uint32_t size_max = large_message;
+  std::vector<std::string> names;
+  friend bool operator==(const NodesRequest&, const NodesRequest&) = default;
+  static auto fields(auto& m) { return std::tie(m.names); }
+};
+struct NodesReply {
+  static constexpr std::uint16_t number = 110;
+  static constexpr std::uint32_t size_max = large_message;
+  std::vector<NodeView> nodes;  // several frames when there are many
+  friend bool operator==(const NodesReply&, const NodesReply&) = default;
+  static auto fields(auto& m) { return std::tie(m.nodes); }
+};
+
+/// rlogs -> rctld: where is this job's output, and let me read it.
+struct LogsRequest {
+  static constexpr std::uint16_t number = 111;
+  static constexpr std::uint32_t size_max = small_message;
+  JobId job;
+  std::uint32_t task = 0;
+  friend bool operator==(const LogsRequest&, const LogsRequest&) = default;
+  static auto fields(auto& m) { return std::tie(m.job, m.task); }
+};
+/// The controller's word to a node that this user may do this, for a few seconds. The node sealed the
+/// key it is signed with to the controller when it registered.
+struct Ticket {
+  std::uint32_t uid = 0;  // who may present it
+  JobId job;
+  std::uint32_t restart = 0;
+  std::string purpose;    // "logs"
+  Owner owner;            // as whom the node acts
+  std::string stdout_path;
+  std::string stderr_path;
+  WallTime expires;
+  std::string signature;  // HMAC-SHA256 over all fields above, encoded with an empty signature
+  friend bool operator==(const Ticket&, const Ticket&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.uid, m.job, m.restart, m.purpose, m.owner, m.stdout_path, m.stderr_path,
+                    m.expires, m.signature);
+  }
+};
+struct LogsReply {
+  static constexpr std::uint16_t number = 112;
+  static constexpr std::uint32_t size_max = small_message;
+  std::string node;
+  std::string address;         // of the node's rgpud
+  std::uint32_t node_uid = 0;  // as whom it runs: the command's credential is for this uid only
+  Ticket ticket;
+  friend bool operator==(const LogsReply&, const LogsReply&) = default;
+  static auto fields(auto& m) { return std::tie(m.node, m.address, m.node_uid, m.ticket); }
+};
+
+/// What a node does for one run, for the reconciliation at every (re)connect.
+enum class RunPhase : std::uint8_t { starting = 1, running = 2, ended = 3 };
+struct RunReport {
+  RunId run;
+  RunPhase phase = RunPhase::starting;
+  RunEnd end;          // when ended
+  WallTime start_time; // when running or ended
+  friend bool operator==(const RunReport&, const RunReport&) = default;
+  static auto fields(auto& m) { return std::tie(m.run, m.phase, m.end, m.start_time); }
+};
+
+/// rgpud -> rctld: here I am, this is what I have and what I run. First message of its session.
+struct NodeHello {
+  static constexpr std::uint16_t number = 201;
+  static constexpr std::uint32_t size_max = large_message;
+  NodeIdentity identity;
+  NodeInventory inventory;
+  std::vector<RunReport> runs;
+  std::string ticket_key;  // 32 bytes, new for each start of rgpud
+  friend bool operator==(const NodeHello&, const NodeHello&) = default;
+  static auto fields(auto& m) { return std::tie(m.identity, m.inventory, m.runs, m.ticket_key); }
+};
+struct NodeWelcome {
+  static constexpr std::uint16_t number = 202;
+  static constexpr std::uint32_t size_max = small_message;
+  NodeId id;
+  NodeSettings settings;
+  friend bool operator==(const NodeWelcome&, const NodeWelcome&) = default;
+  static auto fields(auto& m) { return std::tie(m.id, m.settings); }
+};
+
+/// rgpud -> rctld, at the interval of NodeSettings; answered by HeartbeatReply.
+struct Heartbeat {
+  static constexpr std::uint16_t number = 203;
+  static constexpr std::uint32_t size_max = small_message;
+  std::vector<GpuUsage> usage;
+  friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
+  static auto fields(auto& m) { return std::tie(m.usage); }
+};
+struct HeartbeatReply {
+  static constexpr std::uint16_t number = 204;
+  static constexpr std::uint32_t size_max = small_message;
+  bool known = true;
+  friend bool operator==(const HeartbeatReply&, const HeartbeatReply&) = default;
+  static auto fields(auto& m) { return std::tie(m.known); }
+};
+
+/// rctld -> rgpud: start your part of this run. Repeating it changes nothing.
+struct LaunchRun {
+  static constexpr std::uint16_t number = 205;
+  static constexpr std::uint32_t size_max = large_message;
+  RunId run;
+  JobSpec spec;
+  Owner owner;
+  NodePart part;
+  std::vector<std::string> gpu_uuids;  // of part.gpus, in that order
+  std::uint32_t node_index = 0;        // of this node among the job's nodes
+  std::vector<std::string> nodes;      // of the job, in task order
+  std::vector<std::uint32_t> tasks_per_node;
+  WallTime submit_time;
+  JobPayload payload;
+  friend bool operator==(const LaunchRun&, const LaunchRun&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.run, m.spec, m.owner, m.part, m.gpu_uuids, m.node_index, m.nodes,
+                    m.tasks_per_node, m.submit_time, m.payload);
+  }
+};
+/// rctld -> rgpud: end this run: SIGTERM, the kill wait, then SIGKILL. Answered by RunEnded; at once
+/// if the node knows nothing of it.
+struct EndRun {
+  static constexpr std::uint16_t number = 206;
+  static constexpr std::uint32_t size_max = small_message;
+  RunId run;
+  friend bool operator==(const EndRun&, const EndRun&) = default;
+  static auto fields(auto& m) { return std::tie(m.run); }
+};
+/// rctld -> rgpud: the end of this run is on record here; forget it.
+struct ForgetRun {
+  static constexpr std::uint16_t number = 207;
+  static constexpr std::uint32_t size_max = small_message;
+  RunId run;
+  friend bool operator==(const ForgetRun&, const ForgetRun&) = default;
+  static auto fields(auto& m) { return std::tie(m.run); }
+};
+/// rctld -> rgpud: deliver a signal to all processes of this run.
+struct SignalRun {
+  static constexpr std::uint16_t number = 208;
+  static constexpr std::uint32_t size_max = small_message;
+  RunId run;
+  std::int32_t signal = 0;
+  friend bool operator==(const SignalRun&, const SignalRun&) = default;
+  static auto fields(auto& m) { return std::tie(m.run, m.signal); }
+};
+/// rgpud -> rctld: the run's processes exist.
+struct RunStarted {
+  static constexpr std::uint16_t number = 209;
+  static constexpr std::uint32_t size_max = small_message;
+  RunId run;
+  WallTime start_time;
+  friend bool operator==(const RunStarted&, const RunStarted&) = default;
+  static auto fields(auto& m) { return std::tie(m.run, m.start_time); }
+};
+/// rgpud -> rctld: nothing of the run is left on the node. Repeated until ForgetRun comes.
+struct RunEnded {
+  static constexpr std::uint16_t number = 210;
+  static constexpr std::uint32_t size_max = small_message;
+  RunId run;
+  RunEnd end;
+  WallTime start_time;
+  friend bool operator==(const RunEnded&, const RunEnded&) = default;
+  static auto fields(auto& m) { return std::tie(m.run, m.end, m.start_time); }
+};
+
+/// rlogs -> rgpud: send me the output, from `offset` (or the last `tail_lines`), and with `follow`
+/// what comes later until the job ends. Answered by LogChunk frames.
+struct LogRead {
+  static constexpr std::uint16_t number = 301;
+  static constexpr std::uint32_t size_max = small_message;
+  Ticket ticket;
+  bool errors = false;  // the stderr file
+  bool follow = false;
+  std::uint64_t offset = 0;
+  std::int64_t tail_lines = -1;  // -1: all
+  friend bool operator==(const LogRead&, const LogRead&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.ticket, m.errors, m.follow, m.offset, m.tail_lines);
+  }
+};
+struct LogChunk {
+  static constexpr std::uint16_t number = 302;
+  static constexpr std::uint32_t size_max = 1 << 20;
+  std::string data;
+  friend bool operator==(const LogChunk&, const LogChunk&) = default;
+  static auto fields(auto& m) { return std::tie(m.data); }
+};
+
+/// Every message, for the size table and for the tests that run over all of them.
+using AllMessages =
+    std::tuple<ErrorReply, PingRequest, PingReply, SubmitRequest, SubmitReply, CancelRequest,
+               CancelReply, QueueRequest, QueueReply, NodesRequest, NodesReply, LogsRequest,
+               LogsReply, NodeHello, NodeWelcome, Heartbeat, HeartbeatReply, LaunchRun, EndRun,
+               ForgetRun, SignalRun, RunStarted, RunEnded, LogRead, LogChunk>;
+
+}  // namespace rota::proto

@@ -1,0 +1,63 @@
+// sched/job_state.cpp - the table, and how the end of a run names the end of a job.
+#include "sched/job_state.h"
+
+#include <array>
+
+namespace rota::sched {
+namespace {
+
+struct Step {
+  JobState from;
+  JobEvent event;
+  JobState to;
+};
+
+/// `ended` is not listed: it leads from the states below to the final state that the end names.
+constexpr std::array steps{
+    Step{JobState::pending, JobEvent::placed, JobState::starting},
+    Step{JobState::starting, JobEvent::started, JobState::running},
+    Step{JobState::starting, JobEvent::ending, JobState::completing},
+    Step{JobState::running, JobEvent::ending, JobState::completing},
+    Step{JobState::completing, JobEvent::returned, JobState::pending},
+};
+
+}  // namespace
+
+std::optional<JobState> next_state(JobState state, JobEvent event, JobState final_state) {
+  if (event == JobEvent::ended) {
+    if (is_final(state) || !is_final(final_state)) return std::nullopt;
+    // A waiting job can only be cancelled; everything else passes through completing first.
+    if (state == JobState::pending && final_state == JobState::cancelled) return final_state;
+    if (state == JobState::completing) return final_state;
+    return std::nullopt;
+  }
+  for (const Step& step : steps)
+    if (step.from == state && step.event == event) return step.to;
+  return std::nullopt;
+}
+
+JobState final_state_of(const RunEnd& end, bool cancel_requested) {
+  switch (end.cause) {
+    case EndCause::exited:
+      // It got there by itself before our order did: what it did is the truth.
+      return end.exit_code == 0 && end.exit_signal == 0 ? JobState::completed : JobState::failed;
+    case EndCause::timeout:
+      return JobState::timeout;
+    case EndCause::out_of_memory:
+      return JobState::out_of_memory;
+    case EndCause::launch_failed:
+      return JobState::launch_failed;
+    case EndCause::cancelled:
+    case EndCause::node_failed:
+      break;
+  }
+  return cancel_requested ? JobState::cancelled : JobState::node_fail;
+}
+
+bool lost_by_node(const RunEnd& end, bool cancel_requested) {
+  // A run that its node ended although nobody asked was fenced off.
+  return !cancel_requested &&
+         (end.cause == EndCause::node_failed || end.cause == EndCause::cancelled);
+}
+
+}  // namespace rota::sched

@@ -1,0 +1,28 @@
+// sched/job_state.h - the life of a job as one table: state x event -> state.
+#pragma once
+#include <optional>
+#include <string_view>
+
+#include "model/job.h"
+
+namespace rota::sched {
+
+enum class JobEvent : std::uint8_t {
+  placed,    // the plan gave it resources
+  started,   // every node runs its part
+  ending,    // it is over: the parts that are left must go
+  returned,  // every part is gone, and it may start again
+  ended,     // every part is gone, for good
+};
+
+/// What the event makes of a job in `state`; nothing if the event cannot happen there. `final_state`
+/// is where `ended` leads.
+std::optional<JobState> next_state(JobState state, JobEvent event, JobState final_state);
+
+/// How a job whose run ended like this ends, if it does not start again.
+JobState final_state_of(const RunEnd& end, bool cancel_requested);
+
+/// Whether the run was lost through no fault of the job's, so that it may start again.
+bool lost_by_node(const RunEnd& end, bool cancel_requested);
+
+}  // namespace rota::sched

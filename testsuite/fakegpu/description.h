@@ -1,0 +1,80 @@
+// testsuite/fakegpu/description.h - the simulated machine: what models/*.yaml says, as values.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { fake_gpu_max = 64, fake_switch_max = 16, fake_link_max = 36, fake_cpu_max = 1024 };
+enum { fake_text_size = 96, fake_cpu_words = fake_cpu_max / 64 };
+
+typedef struct {
+  unsigned int domain;
+  unsigned int bus;
+  unsigned int device;
+} FakePci;
+
+typedef struct {
+  char uuid[48];
+  char serial[16];
+  FakePci pci;
+  uint64_t minor;
+  uint64_t numa_node;
+  uint64_t cpus[fake_cpu_words];
+} FakeDevice;
+
+typedef struct {
+  char driver_version[fake_text_size];
+  char nvml_version[fake_text_size];
+  uint64_t driver_branch;  // 535 of "535.183.01": decides which functions exist
+  uint64_t cuda_version;
+  uint64_t process_stride;  // bytes of an entry of the _v3 process lists: 16, 24 or 32
+  char hwloc[256];          // for HWLOC_SYNTHETIC; kept for those who start a node
+
+  char name[fake_text_size];
+  uint64_t brand;
+  uint64_t architecture;
+  uint64_t compute_major;
+  uint64_t compute_minor;
+  uint64_t memory_mib;  // all of it
+  uint64_t reserved_mib;
+  uint64_t v1_hides_reserved;  // drivers before r510: the first memory call leaves reserved out
+  uint64_t pci_device_id;
+  uint64_t pci_subsystem_id;
+  uint64_t power_limit_mw;
+  uint64_t power_idle_mw;
+  uint64_t temperature_idle;
+
+  unsigned int device_count;
+  FakeDevice devices[fake_gpu_max];
+  unsigned int ancestors[fake_gpu_max][fake_gpu_max];
+  unsigned int nvlinks[fake_gpu_max][fake_gpu_max];
+  uint64_t links_to_switches;
+  unsigned int switch_count;
+  FakePci switches[fake_switch_max];
+} FakeDescription;
+
+/// Reads the YAML file `path`. False, with one line in `error`, if it is not a description.
+bool fake_description_load(const char* path, FakeDescription* description, char* error,
+                           size_t error_size);
+
+/// Makes it the machine of node `node`: GPU identities that are the same after every restart and
+/// differ between nodes. `count` GPUs unless it is NULL or empty: the first ones, or all of them
+/// again in further PCI domains until there are enough.
+bool fake_description_settle(FakeDescription* description, const char* node, const char* count,
+                             char* error, size_t error_size);
+
+/// Both, as the environment says: $ROTA_FAKEGPU, $ROTA_FAKEGPU_NODE (this host's name),
+/// $ROTA_FAKEGPU_COUNT.
+bool fake_description_from_environment(FakeDescription* description, char* error,
+                                       size_t error_size);
+
+/// "0000:06:00.0", "00000000:06:00.0" or "06:00.0", in either case.
+bool fake_pci_parse(const char* text, FakePci* pci);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,298 @@
+// testsuite/fakegpu/rota_fakegpu.cpp - rota-fakegpu: changes what the simulated GPUs do.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/format.h"
+#include "common/result.h"
+#include "common/units.h"
+#include "description.h"
+#include "state.h"
+
+namespace rota::fakegpu {
+namespace {
+
+constexpr std::string_view usage_text =
+    "Usage: rota-fakegpu [--state FILE] COMMAND\n"
+    "Changes what the simulated GPUs of one node do, for every process that looks at them.\n"
+    "\n"
+    "  show                                what each GPU does now\n"
+    "  set GPU KEY=VALUE...                utilization, memory-utilization (percent), memory-used\n"
+    "                                      (beside the processes'; 4GiB), temperature, power "
+    "(mW),\n"
+    "                                      fabric (up or down: the NVSwitches)\n"
+    "  add-process GPU PID SIZE [graphics] a process that holds SIZE of the GPU's memory\n"
+    "  remove-process GPU PID\n"
+    "  lose GPU | restore GPU              the GPU has fallen off the bus, or is back\n"
+    "  hang CALL [GPU]                     the NVML function does not come back ('*': none does)\n"
+    "  fail CALL CODE [GPU]                the NVML function returns CODE\n"
+    "  clear                               no call hangs or fails any more\n"
+    "\n"
+    "GPU is an index, a UUID or 'all'. The state is FILE, else $ROTA_FAKEGPU_STATE; it is made "
+    "from\n"
+    "the description $ROTA_FAKEGPU (with $ROTA_FAKEGPU_NODE and $ROTA_FAKEGPU_COUNT) if need be.\n";
+
+using Arguments = std::vector<std::string>;
+
+struct Node {
+  FakeDescription machine{};
+  FakeState* state = nullptr;
+};
+
+Error usage_error(std::string detail) { return Error{Errc::usage, std::move(detail)}; }
+
+Result<std::vector<std::uint32_t>> gpus_named(const Node& node, const std::string& name) {
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t i = 0; i < node.machine.device_count; ++i) {
+    if (name == "all" || name == std::to_string(i) || name == node.machine.devices[i].uuid) {
+      found.push_back(i);
+    }
+  }
+  if (found.empty()) {
+    return usage_error(format("no GPU '{}'; this node has {}, named by index, UUID or 'all'", name,
+                              node.machine.device_count));
+  }
+  return found;
+}
+
+Result<void> show(Node& node, const Arguments&) {
+  for (std::uint32_t i = 0; i < node.machine.device_count; ++i) {
+    const FakeGpuState& gpu = node.state->gpus[i];
+    std::string line = format("{} {} utilization={}% memory-used={} temperature={} power={}mW{}", i,
+                              node.machine.devices[i].uuid, gpu.utilization_gpu,
+                              size_format(fake_state_memory_used(&gpu)), gpu.temperature,
+                              gpu.power_mw, gpu.lost != 0 ? " lost" : "");
+    for (const FakeProcess& process : gpu.processes) {
+      if (process.pid == 0) continue;
+      line += format(" {}={}{}", process.pid, size_format(process.memory_bytes),
+                     process.kind == fake_graphics ? "(graphics)" : "");
+    }
+    std::puts(line.c_str());
+  }
+  for (const FakeFault& fault : node.state->faults) {
+    if (fault.kind == fake_fault_none) continue;
+    const std::string where = fault.gpu < 0 ? "" : format(" of GPU {}", fault.gpu);
+    const std::string how =
+        fault.kind == fake_fault_hang ? "hangs" : format("returns {}", fault.code);
+    std::puts(format("{}{} {}", fault.call, where, how).c_str());
+  }
+  return {};
+}
+
+Result<void> set_one(FakeGpuState& gpu, const std::string& key, const std::string& value) {
+  if (key == "utilization" || key == "memory-utilization") {
+    ROTA_TRY(const std::uint64_t percent, number_parse(value, 100));
+    (key == "utilization" ? gpu.utilization_gpu : gpu.utilization_memory) =
+        static_cast<std::uint32_t>(percent);
+  } else if (key == "memory-used") {
+    ROTA_TRY(gpu.memory_used_bytes, size_parse(value));
+  } else if (key == "temperature") {
+    ROTA_TRY(const std::uint64_t celsius, number_parse(value, 200));
+    gpu.temperature = static_cast<std::uint32_t>(celsius);
+  } else if (key == "power") {
+    ROTA_TRY(const std::uint64_t milliwatts, number_parse(value, 10'000'000));
+    fake_state_set_power(&gpu, static_cast<std::uint32_t>(milliwatts));
+  } else if (key == "fabric" && (value == "up" || value == "down")) {
+    gpu.fabric_down = value == "down" ? 1 : 0;
+  } else {
+    return usage_error(format("unknown key '{}'", key));
+  }
+  return {};
+}
+
+Result<void> set(Node& node, const Arguments& arguments) {
+  ROTA_TRY(const auto gpus, gpus_named(node, arguments[0]));
+  // On copies first: a command with a mistake at its end changes nothing.
+  std::vector<FakeGpuState> changed;
+  for (const std::uint32_t gpu : gpus) changed.push_back(node.state->gpus[gpu]);
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::size_t equals = arguments[i].find('=');
+    if (equals == std::string::npos) {
+      return usage_error(format("'{}' is not KEY=VALUE", arguments[i]));
+    }
+    const std::string key = arguments[i].substr(0, equals), value = arguments[i].substr(equals + 1);
+    for (FakeGpuState& gpu : changed) ROTA_CHECK(set_one(gpu, key, value));
+  }
+  for (std::size_t i = 0; i < gpus.size(); ++i) node.state->gpus[gpus[i]] = changed[i];
+  return {};
+}
+
+Result<void> place_process(FakeGpuState& gpu, const FakeProcess& process) {
+  FakeProcess* place = nullptr;
+  for (FakeProcess& known : gpu.processes) {
+    if (known.pid == process.pid && known.kind == process.kind) {
+      known = process;
+      return {};
+    }
+    if (known.pid == 0 && place == nullptr) place = &known;
+  }
+  if (place == nullptr) {
+    return Error{Errc::too_large, format("a GPU has at most {} processes", int{fake_process_max})};
+  }
+  *place = process;
+  return {};
+}
+
+Result<std::uint32_t> pid_parse(const std::string& text) {
+  ROTA_TRY(const std::uint64_t pid, number_parse(text, 0x7FFFFFFF));
+  if (pid == 0) return usage_error("there is no process 0");
+  return static_cast<std::uint32_t>(pid);
+}
+
+Result<void> add_process(Node& node, const Arguments& arguments) {
+  ROTA_TRY(const auto gpus, gpus_named(node, arguments[0]));
+  FakeProcess process{};
+  ROTA_TRY(process.pid, pid_parse(arguments[1]));
+  ROTA_TRY(process.memory_bytes, size_parse(arguments[2]));
+  process.kind = fake_compute;
+  if (arguments.size() > 3) {
+    if (arguments[3] != "graphics") return usage_error(format("unknown kind '{}'", arguments[3]));
+    process.kind = fake_graphics;
+  }
+  for (const std::uint32_t gpu : gpus) ROTA_CHECK(place_process(node.state->gpus[gpu], process));
+  return {};
+}
+
+Result<void> remove_process(Node& node, const Arguments& arguments) {
+  ROTA_TRY(const auto gpus, gpus_named(node, arguments[0]));
+  ROTA_TRY(const std::uint32_t pid, pid_parse(arguments[1]));
+  for (const std::uint32_t gpu : gpus) {
+    for (FakeProcess& process : node.state->gpus[gpu].processes) {
+      if (process.pid == pid) process = FakeProcess{};
+    }
+  }
+  return {};
+}
+
+Result<void> set_lost(Node& node, const Arguments& arguments, std::uint32_t lost) {
+  ROTA_TRY(const auto gpus, gpus_named(node, arguments[0]));
+  for (const std::uint32_t gpu : gpus) node.state->gpus[gpu].lost = lost;
+  return {};
+}
+Result<void> lose(Node& node, const Arguments& arguments) { return set_lost(node, arguments, 1); }
+Result<void> restore(Node& node, const Arguments& arguments) {
+  return set_lost(node, arguments, 0);
+}
+
+Result<void> add_fault(Node& node, const std::string& call, std::uint32_t kind, std::int32_t code,
+                       const std::string& where) {
+  FakeFault fault{};
+  if (call.size() >= sizeof fault.call) return usage_error(format("'{}' is no NVML call", call));
+  std::memcpy(fault.call, call.c_str(), call.size() + 1);
+  fault.kind = kind;
+  fault.code = code;
+  std::vector<std::int32_t> gpus = {-1};
+  if (where != "all") {
+    ROTA_TRY(const auto named, gpus_named(node, where));
+    gpus.assign(named.begin(), named.end());
+  }
+  std::vector<FakeFault*> places;
+  for (FakeFault& place : node.state->faults) {
+    if (place.kind == fake_fault_none) places.push_back(&place);
+  }
+  if (places.size() < gpus.size()) {
+    return Error{Errc::too_large, format("at most {} faults at once", int{fake_fault_max})};
+  }
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    fault.gpu = gpus[i];
+    *places[i] = fault;
+  }
+  return {};
+}
+
+Result<void> hang(Node& node, const Arguments& arguments) {
+  return add_fault(node, arguments[0], fake_fault_hang, 0,
+                   arguments.size() > 1 ? arguments[1] : "all");
+}
+
+Result<void> fail(Node& node, const Arguments& arguments) {
+  ROTA_TRY(const std::uint64_t code, number_parse(arguments[1], 999));
+  return add_fault(node, arguments[0], fake_fault_fail, static_cast<std::int32_t>(code),
+                   arguments.size() > 2 ? arguments[2] : "all");
+}
+
+Result<void> clear(Node& node, const Arguments&) {
+  for (FakeFault& fault : node.state->faults) fault = FakeFault{};
+  return {};
+}
+
+struct Command {
+  std::string_view name;
+  std::size_t arguments_min;
+  std::size_t arguments_max;
+  Result<void> (*run)(Node& node, const Arguments& arguments);
+};
+
+// A new kind of trouble is a function above and a line here.
+constexpr std::array commands = {
+    Command{"show", 0, 0, show},
+    Command{"set", 2, 100, set},
+    Command{"add-process", 3, 4, add_process},
+    Command{"remove-process", 2, 2, remove_process},
+    Command{"lose", 1, 1, lose},
+    Command{"restore", 1, 1, restore},
+    Command{"hang", 1, 2, hang},
+    Command{"fail", 2, 3, fail},
+    Command{"clear", 0, 0, clear},
+};
+
+Result<void> open_node(Node& node, const char* path) {
+  std::array<char, 512> error{};
+  if (path == nullptr || *path == '\0') {
+    return usage_error("no state: give --state FILE or set ROTA_FAKEGPU_STATE");
+  }
+  if (!fake_description_from_environment(&node.machine, error.data(), error.size())) {
+    return Error{Errc::config_invalid, error.data()};
+  }
+  node.state = fake_state_open(path, &node.machine, error.data(), error.size());
+  if (node.state == nullptr) return Error{Errc::io_failed, error.data()};
+  return {};
+}
+
+Result<void> run(Arguments arguments) {
+  const char* path = std::getenv("ROTA_FAKEGPU_STATE");
+  std::string given;
+  if (arguments.size() >= 2 && arguments[0] == "--state") {
+    given = arguments[1];
+    path = given.c_str();
+    arguments.erase(arguments.begin(), arguments.begin() + 2);
+  }
+  if (arguments.empty()) return usage_error("no command; see rota-fakegpu --help");
+  const auto command = std::ranges::find(commands, std::string_view(arguments[0]), &Command::name);
+  if (command == commands.end()) {
+    return usage_error(format("no command '{}'; see rota-fakegpu --help", arguments[0]));
+  }
+  arguments.erase(arguments.begin());
+  if (arguments.size() < command->arguments_min || arguments.size() > command->arguments_max) {
+    return usage_error(
+        format("wrong number of arguments for '{}'; see rota-fakegpu --help", command->name));
+  }
+  const auto node = std::make_unique<Node>();
+  ROTA_CHECK(open_node(*node, path));
+  fake_state_lock(node->state);
+  auto result = command->run(*node, arguments);
+  if (result) fake_state_changed(node->state);
+  fake_state_unlock(node->state);
+  return result;
+}
+
+}  // namespace
+}  // namespace rota::fakegpu
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (!arguments.empty() && (arguments[0] == "--help" || arguments[0] == "-h")) {
+    std::fputs(std::string(rota::fakegpu::usage_text).c_str(), stdout);
+    return 0;
+  }
+  const auto result = rota::fakegpu::run(arguments);
+  if (result) return 0;
+  std::fprintf(stderr, "rota-fakegpu: %s\n", result.error().message().c_str());
+  return result.error().code == rota::Errc::usage ? 2 : 1;
+}

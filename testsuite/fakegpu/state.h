@@ -1,0 +1,81 @@
+// testsuite/fakegpu/state.h - what the simulated GPUs do now: one file, seen by several processes.
+#pragma once
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "description.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { fake_process_max = 64, fake_fault_max = 16, fake_call_size = 64 };
+enum { fake_compute = 1, fake_graphics = 2 };
+enum { fake_fault_none = 0, fake_fault_hang = 1, fake_fault_fail = 2 };
+
+typedef struct {
+  uint32_t pid;  // 0: a free place
+  uint32_t kind;
+  uint64_t memory_bytes;
+} FakeProcess;
+
+typedef struct {
+  uint32_t utilization_gpu;  // percent
+  uint32_t utilization_memory;
+  uint32_t temperature;
+  uint32_t power_mw;
+  uint32_t lost;
+  uint32_t fabric_down;  // its links to switches are up, but lead nowhere
+  uint32_t persistence_mode;
+  uint32_t compute_mode;
+  uint64_t memory_used_bytes;  // beside what the processes hold
+  uint64_t energy_uj;          // up to energy_ns
+  uint64_t energy_ns;
+  FakeProcess processes[fake_process_max];
+} FakeGpuState;
+
+// A call that shall not work: `call` is an NVML function or "*", `gpu` an index or -1 for every GPU
+// and the calls without one.
+typedef struct {
+  char call[fake_call_size];
+  int32_t gpu;
+  uint32_t kind;
+  int32_t code;  // what a failing call returns
+} FakeFault;
+
+typedef struct {
+  uint32_t magic;  // written last: a file without it was never finished
+  uint32_t version;
+  uint32_t size;
+  uint32_t changes;  // a futex: hanging calls wait for the next change
+  pthread_mutex_t lock;
+  FakeFault faults[fake_fault_max];
+  FakeGpuState gpus[fake_gpu_max];
+} FakeState;
+
+/// Maps the state in `path`, made from `description` if it is not there yet; NULL or "" gives one
+/// that only this process has. NULL, with one line in `error`, on failure. Never unmapped: a
+/// hanging call may still look at it.
+FakeState* fake_state_open(const char* path, const FakeDescription* description, char* error,
+                           size_t error_size);
+
+/// A holder that died with the lock is forgiven: every change is one small step.
+void fake_state_lock(FakeState* state);
+void fake_state_unlock(FakeState* state);
+
+/// After a change, locked: lets hanging calls look again.
+void fake_state_changed(FakeState* state);
+/// Waits, not locked, until the state has changed since `seen` was read from `changes`.
+void fake_state_wait(FakeState* state, uint32_t seen);
+
+/// Locked: memory in use, by processes and otherwise.
+uint64_t fake_state_memory_used(const FakeGpuState* gpu);
+/// Locked: energy used so far; a change of power counts from now on.
+uint64_t fake_state_energy_mj(const FakeGpuState* gpu);
+void fake_state_set_power(FakeGpuState* gpu, uint32_t power_mw);
+
+#ifdef __cplusplus
+}
+#endif

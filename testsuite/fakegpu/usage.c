@@ -1,0 +1,174 @@
+// testsuite/fakegpu/usage.c - the fake NVML's answers to: what does a device do now?
+#include <string.h>
+#include <unistd.h>
+
+#include "core.h"
+
+// One number of the shared state, copied out under its lock.
+static int give_number(const Call* call, const uint32_t* from, unsigned int* to) {
+  if (to == NULL) return nvml_invalid_argument;
+  fake_state_lock(call->state);
+  *to = *from;
+  fake_state_unlock(call->state);
+  return nvml_success;
+}
+
+static NvmlMemoryV2 memory_of(const Call* call) {
+  NvmlMemoryV2 memory = {.version = nvml_memory_v2_version};
+  memory.total = call->machine->memory_mib << 20;
+  memory.reserved = call->machine->reserved_mib << 20;
+  fake_state_lock(call->state);
+  memory.used = fake_state_memory_used(call->gpu);
+  fake_state_unlock(call->state);
+  const unsigned long long usable = memory.total - memory.reserved;
+  if (memory.used > usable) memory.used = usable;
+  memory.free = usable - memory.used;
+  return memory;
+}
+
+int nvmlDeviceGetMemoryInfo(NvmlHandle device, NvmlMemory* memory) {
+  ENTER_DEVICE(call, device);
+  if (memory == NULL) return nvml_invalid_argument;
+  const NvmlMemoryV2 full = memory_of(&call);
+  memory->free = full.free;
+  // What the driver keeps for itself is left out by older ones, and counted as used by newer ones.
+  const unsigned long long kept = call.machine->v1_hides_reserved ? 0 : full.reserved;
+  memory->used = full.used + kept;
+  memory->total = memory->free + memory->used;
+  return nvml_success;
+}
+
+int nvmlDeviceGetMemoryInfo_v2(NvmlHandle device, NvmlMemoryV2* memory) {
+  ENTER_DEVICE(call, device);
+  SINCE(call, 510);
+  if (memory == NULL) return nvml_invalid_argument;
+  if (memory->version != nvml_memory_v2_version) return nvml_argument_version_mismatch;
+  *memory = memory_of(&call);
+  return nvml_success;
+}
+
+int nvmlDeviceGetUtilizationRates(NvmlHandle device, NvmlUtilization* utilization) {
+  ENTER_DEVICE(call, device);
+  if (utilization == NULL) return nvml_invalid_argument;
+  fake_state_lock(call.state);
+  utilization->gpu = call.gpu->utilization_gpu;
+  utilization->memory = call.gpu->utilization_memory;
+  fake_state_unlock(call.state);
+  return nvml_success;
+}
+
+// Writes the processes of one kind, `stride` bytes each, in the layout of that length.
+static int list_processes(const Call* call, uint32_t kind, size_t stride, unsigned int* count,
+                          void* entries) {
+  if (count == NULL || (*count > 0 && entries == NULL)) return nvml_invalid_argument;
+  const unsigned int room = *count;
+  unsigned int needed = 0;
+  fake_state_lock(call->state);
+  for (unsigned int i = 0; i < fake_process_max; ++i) {
+    const FakeProcess* process = &call->gpu->processes[i];
+    if (process->pid == 0 || process->kind != kind) continue;
+    if (needed < room) {
+      const NvmlProcessV3Long entry = {.pid = process->pid,
+                                       .used_gpu_memory = process->memory_bytes,
+                                       .gpu_instance = nvml_no_instance,
+                                       .compute_instance = nvml_no_instance};
+      memcpy((char*)entries + needed * stride, &entry, stride);
+    }
+    ++needed;
+  }
+  fake_state_unlock(call->state);
+  *count = needed;
+  return needed > room ? nvml_insufficient_size : nvml_success;
+}
+
+int nvmlDeviceGetComputeRunningProcesses(NvmlHandle device, unsigned int* count, void* entries) {
+  ENTER_DEVICE(call, device);
+  return list_processes(&call, fake_compute, sizeof(NvmlProcessV1), count, entries);
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v2(NvmlHandle device, unsigned int* count, void* entries) {
+  ENTER_DEVICE(call, device);
+  return list_processes(&call, fake_compute, sizeof(NvmlProcessV2), count, entries);
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(NvmlHandle device, unsigned int* count, void* entries) {
+  ENTER_DEVICE(call, device);
+  SINCE(call, 510);
+  return list_processes(&call, fake_compute, call.machine->process_stride, count, entries);
+}
+
+int nvmlDeviceGetGraphicsRunningProcesses(NvmlHandle device, unsigned int* count, void* entries) {
+  ENTER_DEVICE(call, device);
+  return list_processes(&call, fake_graphics, sizeof(NvmlProcessV1), count, entries);
+}
+
+int nvmlDeviceGetGraphicsRunningProcesses_v2(NvmlHandle device, unsigned int* count,
+                                             void* entries) {
+  ENTER_DEVICE(call, device);
+  return list_processes(&call, fake_graphics, sizeof(NvmlProcessV2), count, entries);
+}
+
+int nvmlDeviceGetGraphicsRunningProcesses_v3(NvmlHandle device, unsigned int* count,
+                                             void* entries) {
+  ENTER_DEVICE(call, device);
+  SINCE(call, 510);
+  return list_processes(&call, fake_graphics, call.machine->process_stride, count, entries);
+}
+
+int nvmlDeviceGetTemperature(NvmlHandle device, unsigned int sensor, unsigned int* celsius) {
+  ENTER_DEVICE(call, device);
+  if (sensor != 0) return nvml_invalid_argument;
+  return give_number(&call, &call.gpu->temperature, celsius);
+}
+
+int nvmlDeviceGetPowerUsage(NvmlHandle device, unsigned int* milliwatts) {
+  ENTER_DEVICE(call, device);
+  return give_number(&call, &call.gpu->power_mw, milliwatts);
+}
+
+int nvmlDeviceGetEnforcedPowerLimit(NvmlHandle device, unsigned int* milliwatts) {
+  ENTER_DEVICE(call, device);
+  if (milliwatts == NULL) return nvml_invalid_argument;
+  *milliwatts = (unsigned int)call.machine->power_limit_mw;
+  return nvml_success;
+}
+
+int nvmlDeviceGetTotalEnergyConsumption(NvmlHandle device, unsigned long long* millijoules) {
+  ENTER_DEVICE(call, device);
+  if (millijoules == NULL) return nvml_invalid_argument;
+  fake_state_lock(call.state);
+  *millijoules = fake_state_energy_mj(call.gpu);
+  fake_state_unlock(call.state);
+  return nvml_success;
+}
+
+int nvmlDeviceGetPersistenceMode(NvmlHandle device, unsigned int* mode) {
+  ENTER_DEVICE(call, device);
+  return give_number(&call, &call.gpu->persistence_mode, mode);
+}
+
+int nvmlDeviceGetComputeMode(NvmlHandle device, unsigned int* mode) {
+  ENTER_DEVICE(call, device);
+  return give_number(&call, &call.gpu->compute_mode, mode);
+}
+
+static int set_mode(const Call* call, uint32_t* mode, unsigned int value) {
+  if (geteuid() != 0) return nvml_no_permission;
+  fake_state_lock(call->state);
+  *mode = value;
+  fake_state_unlock(call->state);
+  return nvml_success;
+}
+
+int nvmlDeviceSetPersistenceMode(NvmlHandle device, unsigned int mode) {
+  ENTER_DEVICE(call, device);
+  if (mode > 1) return nvml_invalid_argument;
+  return set_mode(&call, &call.gpu->persistence_mode, mode);
+}
+
+int nvmlDeviceSetComputeMode(NvmlHandle device, unsigned int mode) {
+  ENTER_DEVICE(call, device);
+  if (mode > 3) return nvml_invalid_argument;
+  if (mode == 1) return nvml_not_supported;  // one thread at a time: gone from all drivers
+  return set_mode(&call, &call.gpu->compute_mode, mode);
+}

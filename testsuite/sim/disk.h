@@ -1,0 +1,47 @@
+// testsuite/sim/disk.h - the store as a simulation sees it: what is committed survives a crash.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "ctld/rows.h"
+
+namespace rota::sim {
+
+class Disk {
+ public:
+  void commit(const std::vector<ctld::Row>& rows);
+  ctld::Snapshot load() const;
+
+  struct Allocation {
+    std::uint64_t gpu_count = 0;
+    bool closed = false;
+    std::int64_t held_ms = 0;
+  };
+  const std::map<JobId, Job>& jobs() const { return jobs_; }
+  const std::map<JobId, JobPayload>& payloads() const { return payloads_; }
+  const std::map<std::tuple<RunId, NodeId>, Allocation>& allocations() const {
+    return allocations_;
+  }
+
+ private:
+  void apply(const ctld::JobPut& row) { jobs_[row.job.id] = row.job; }
+  void apply(const ctld::PayloadPut& row) { payloads_[row.job] = row.payload; }
+  void apply(const ctld::PayloadDrop& row) { payloads_.erase(row.job); }
+  void apply(const ctld::NodePut& row) { nodes_[row.node.id] = row.node; }
+  void apply(const ctld::RequestPut& row) {
+    requests_[{row.request.uid, row.request.request}] = row.request;
+  }
+  void apply(const ctld::RequestDrop& row) { requests_.erase({row.uid, row.request}); }
+  void apply(const ctld::AllocationPut& row);
+
+  std::map<JobId, Job> jobs_;
+  std::map<JobId, JobPayload> payloads_;
+  std::map<NodeId, ctld::StoredNode> nodes_;
+  std::map<std::pair<std::uint32_t, RequestId>, ctld::StoredRequest> requests_;
+  std::map<std::tuple<RunId, NodeId>, Allocation> allocations_;
+};
+
+}  // namespace rota::sim

@@ -1,0 +1,145 @@
+// testsuite/sim/world_check.cpp - the promises of design.md 3, looked at after every step.
+#include <cmath>
+
+#include "common/format.h"
+#include "sim/world.h"
+
+namespace rota::sim {
+
+std::string World::check() {
+  for (const auto& text : {check_engine(), check_reality(), check_acknowledged()})
+    if (!text.empty()) return text;
+  return {};
+}
+
+/// Nothing is held twice, and the counters are the sum of what is held.
+std::string World::check_engine() const {
+  if (!engine_) return {};
+  struct Held {
+    std::uint64_t cpus = 0, memory = 0;
+    std::map<std::uint16_t, JobId> gpus;
+  };
+  std::map<NodeId, Held> held;
+  for (const auto& [id, job] : engine_->jobs()) {
+    std::uint64_t tasks = 0;
+    for (const auto& part : job.placement) {
+      Held& node = held[part.node];
+      node.cpus += part.cpu_count;
+      node.memory += part.memory_bytes;
+      tasks += part.task_count;
+      for (const auto gpu : part.gpus)
+        if (!node.gpus.emplace(gpu, id).second)
+          return format("GPU {} of node {} is held by jobs {} and {}", gpu, part.node.value,
+                        node.gpus[gpu].value, id.value);
+    }
+    const bool waits = job.state == JobState::pending || is_final(job.state);
+    if (waits && !job.placement.empty())
+      return format("job {} is {} and holds resources", id.value, name_of(job.state));
+    // In tasks mode a node's part may end well before the others have even started.
+    const bool whole = (job.state == JobState::starting || job.state == JobState::running) &&
+                       job.mode == LaunchMode::batch;
+    if (whole && tasks != job.spec.task_count)
+      return format("job {} is {} with {} of {} tasks", id.value, name_of(job.state), tasks,
+                    job.spec.task_count);
+  }
+  for (const auto& [id, supply] : engine_->cluster().nodes()) {
+    const Held& node = held[id];
+    if (supply.cpu_total - supply.cpu_free != node.cpus ||
+        supply.memory_total - supply.memory_free != node.memory)
+      return format("node {}: the CPUs or memory held do not add up", id.value);
+    for (std::uint16_t gpu = 0; gpu < supply.gpu_holders.size(); ++gpu) {
+      const auto holder = node.gpus.find(gpu);
+      if (supply.gpu_holders[gpu] != (holder == node.gpus.end() ? JobId{} : holder->second))
+        return format("GPU {} of node {}: the cluster and the jobs disagree", gpu, id.value);
+    }
+  }
+  return {};
+}
+
+/// No GPU serves two processes' jobs, and no job runs twice at once, whatever anybody believes.
+std::string World::check_reality() const {
+  std::map<JobId, std::uint32_t> running;
+  for (const auto& node : nodes_) {
+    std::map<std::string, RunId> users;
+    std::set<RunId> here;
+    for (const auto& process : node.processes) {
+      if (!process.alive) continue;
+      if (!here.insert(process.run).second)
+        return format("job {} runs twice on {}", process.run.job.value, node.name);
+      const auto [at, first] = running.try_emplace(process.run.job, process.run.restart);
+      if (!first && at->second != process.run.restart)
+        return format("job {} runs twice at once: restarts {} and {}", process.run.job.value,
+                      at->second, process.run.restart);
+      for (const auto& gpu : process.gpus)
+        if (const auto [user, is_free] = users.try_emplace(gpu, process.run); !is_free)
+          return format("{} is used by jobs {} and {}", gpu, user->second.job.value,
+                        process.run.job.value);
+    }
+  }
+  return {};
+}
+
+std::string World::check_acknowledged() const {
+  for (const auto& client : clients_) {
+    if (!client.acknowledged) continue;
+    if (!disk_.jobs().contains(client.acknowledged))
+      return format("job {} was acknowledged and is not in the store", client.acknowledged.value);
+  }
+  return {};
+}
+
+bool World::all_quiet() const {
+  if (!engine_ || pump_due_ || committing_) return false;
+  for (const auto& client : clients_)
+    if (!client.acknowledged) return false;
+  for (const auto& [id, job] : engine_->jobs())
+    if (!is_final(job.state)) return false;
+  for (const auto& node : nodes_)
+    if (!node.agent || !node.agent->runs().empty() || node.session == 0) return false;
+  return true;
+}
+
+/// What keeps the world from coming to rest.
+std::string World::unrest() const {
+  std::string text;
+  if (!engine_) return "no controller";
+  for (const auto& client : clients_)
+    if (!client.acknowledged) text += format("request {} has no answer; ", client.request.low);
+  for (const auto& [id, job] : engine_->jobs())
+    if (!is_final(job.state))
+      text += format("job {} is {} restart {} ({}); ", id.value, name_of(job.state), job.restarts,
+                     engine_->view(job).reason);
+  for (const auto& node : nodes_) {
+    if (!node.agent) text += format("{} has no rgpud; ", node.name);
+    if (node.session == 0) text += format("{} has no session; ", node.name);
+    if (!node.agent) continue;
+    for (const auto& [run, state] : node.agent->runs())
+      text += format("{} has run {}.{} in phase {}; ", node.name, run.job.value, run.restart,
+                     static_cast<int>(state.phase));
+  }
+  return text;
+}
+
+/// When all is over: nothing runs, nothing is remembered on nodes, every allocation is closed, and
+/// without faults the ledger is the integral of what was held.
+std::string World::check_end() const {
+  for (const auto& node : nodes_) {
+    for (const auto& process : node.processes)
+      if (process.alive) return format("a process of job {} is left", process.run.job.value);
+    if (!node.spool.empty()) return format("the spool of {} is not empty", node.name);
+  }
+  double billed_gpu_ms = 0;
+  for (const auto& [key, allocation] : disk_.allocations()) {
+    if (!allocation.closed)
+      return format("an allocation of job {} never ended", std::get<0>(key).job.value);
+    billed_gpu_ms += static_cast<double>(allocation.gpu_count) *
+                     static_cast<double>(allocation.held_ms);
+  }
+  // Each row is cut to whole milliseconds.
+  const double tolerance = static_cast<double>(disk_.allocations().size()) * options_.gpus_per_node;
+  if (!options_.faults && std::abs(billed_gpu_ms - gpu_ms_held_) > tolerance)
+    return format("billed {} GPU-ms, held {}", billed_gpu_ms, gpu_ms_held_);
+  return {};
+}
+
+}  // namespace rota::sim

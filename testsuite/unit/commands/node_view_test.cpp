@@ -1,0 +1,95 @@
+// testsuite/unit/commands/node_view_test.cpp - nodes and GPUs as rows and as JSON.
+#include "commands/node_view.h"
+
+#include <gtest/gtest.h>
+
+namespace rota::commands {
+namespace {
+
+Gpu gpu(std::uint32_t index) {
+  Gpu gpu;
+  gpu.uuid = "GPU-000" + std::to_string(index);
+  gpu.model = "Tesla V100-SXM2-32GB";
+  gpu.memory_bytes = std::uint64_t{32} << 30;
+  gpu.index = index;
+  gpu.pci_bus_id = "00000000:06:00.0";
+  gpu.numa_node = static_cast<std::int32_t>(index) - 1;
+  return gpu;
+}
+
+/// Two GPUs, the first held by job 12 and half used.
+NodeView up_node() {
+  NodeView node;
+  node.identity = {"dgx1", "10.0.0.1:7118", "0.1.0", "boot"};
+  node.state = NodeState::up;
+  node.since = {1'794'794'400'000'000};
+  node.inventory.cpu_count = 80;
+  node.inventory.memory_bytes = std::uint64_t{512} << 30;
+  node.inventory.gpus = {gpu(0), gpu(1)};
+  node.cpus_held = 4;
+  node.memory_held_bytes = std::uint64_t{64} << 30;
+  node.gpu_holders = {JobId{12}, JobId{}};
+  node.usage = {{"GPU-0000", 50, std::uint64_t{16} << 30, 1}};
+  return node;
+}
+
+NodeView down_node() {
+  NodeView node;
+  node.identity.name = "dgx2";
+  node.reason = "its connection was lost";
+  return node;
+}
+
+TEST(NodeTable, OneRowForEachNode) {
+  EXPECT_EQ("\n" + node_table({up_node(), down_node()}).render({}), R"(
+NODE STATE GPUS MODEL                CPUS       MEMORY REASON
+dgx1 up     1/2 Tesla V100-SXM2-32GB 4/80 64GiB/512GiB
+dgx2 down   0/0 -                     0/0        0B/0B its connection was lost
+)");
+}
+
+TEST(NodeTable, OneRowForEachGpu) {
+  EXPECT_EQ("\n" + gpu_table({up_node(), down_node()}).render({}), R"(
+NODE GPU MODEL                MEMORY  USED UTIL JOB UUID
+dgx1   0 Tesla V100-SXM2-32GB  32GiB 16GiB  50%  12 GPU-0000
+dgx1   1 Tesla V100-SXM2-32GB  32GiB     -    -   - GPU-0001
+)");
+}
+
+TEST(NodeTable, NamesAreSortedAsPeopleCount) {
+  std::vector<NodeView> nodes;
+  for (const char* name : {"n10", "n9", "login", "n09", "n2-b", "n2-a", "n"}) {
+    nodes.emplace_back();
+    nodes.back().identity.name = name;
+  }
+  sort_by_name(nodes);
+  std::string text;
+  for (const NodeView& node : nodes) text += node.identity.name + " ";
+  EXPECT_EQ(text, "login n n2-a n2-b n09 n9 n10 ");
+}
+
+// The keys, their order and their types are promised in doc/json.md.
+TEST(NodeJson, HasEverything) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_array();
+  write_node(json, up_node());
+  write_node(json, down_node());
+  json.end_array();
+  EXPECT_EQ(
+      out,
+      R"([{"name":"dgx1","state":"up","reason":null,"since":"2026-11-16T02:00:00Z","cpus":80,)"
+      R"("cpus_held":4,"memory_bytes":549755813888,"memory_held_bytes":68719476736,"gpus":[)"
+      R"({"index":0,"uuid":"GPU-0000","model":"Tesla V100-SXM2-32GB","memory_bytes":34359738368,)"
+      R"("job":12,"utilization_percent":50,"memory_used_bytes":17179869184,"processes":1,)"
+      R"("pci_bus_id":"00000000:06:00.0","numa_node":null},)"
+      R"({"index":1,"uuid":"GPU-0001","model":"Tesla V100-SXM2-32GB","memory_bytes":34359738368,)"
+      R"("job":null,"utilization_percent":null,"memory_used_bytes":null,"processes":null,)"
+      R"("pci_bus_id":"00000000:06:00.0","numa_node":0}],)"
+      R"("address":"10.0.0.1:7118","version":"0.1.0"},)"
+      R"({"name":"dgx2","state":"down","reason":"its connection was lost","since":null,"cpus":0,)"
+      R"("cpus_held":0,"memory_bytes":0,"memory_held_bytes":0,"gpus":[],"address":"","version":""}])");
+}
+
+}  // namespace
+}  // namespace rota::commands

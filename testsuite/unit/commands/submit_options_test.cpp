@@ -1,0 +1,124 @@
+// testsuite/unit/commands/submit_options_test.cpp - rsubmit's options from script, environment and
+// line.
+#include "commands/submit_options.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "common/format.h"
+
+namespace rota::commands {
+namespace {
+
+std::string text_of(const JobSpec& spec) {
+  std::string text = format("{} in {}, {}, {} nodes, {} tasks, {}+{} GPUs", spec.name, spec.project,
+                            name_of(spec.kind), spec.node_count, spec.task_count,
+                            spec.task.gpu_count, spec.node.gpu_count);
+  if (spec.node.memory_bytes != 0) text += format(", {} bytes", spec.node.memory_bytes);
+  if (spec.time_limit_seconds != 0) text += format(", {} s", spec.time_limit_seconds);
+  if (!spec.requeue) text += ", no requeue";
+  return text;
+}
+
+/// The job that a script, variables and a command line make together, or the error.
+std::string job(std::string_view script, std::vector<const char*> variables,
+                const std::string& line) {
+  SubmitOptions options;
+  auto directives = directives_parse(script, "job.sh");
+  if (!directives) return directives.error().detail;
+  auto given = directive_options(*directives, "job.sh");
+  if (!given) return given.error().detail;
+  auto arguments = parse_environment(submit_command(), variables);
+  if (!arguments) return arguments.error().detail;
+  std::istringstream stream(line);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  if (const auto bad = parse_words(submit_command(), words, *arguments)) return bad->what;
+  given->insert(given->end(), arguments->options.begin(), arguments->options.end());
+  for (const Given& one : *given)
+    if (auto applied = apply(one, options); !applied) return applied.error().detail;
+  const auto spec = job_spec_from(options, "job.sh");
+  return spec ? text_of(*spec) : spec.error().detail;
+}
+std::string line(const std::string& words) { return job("", {}, words); }
+
+TEST(SubmitOptions, SayWhatTheJobIs) {
+  EXPECT_EQ(line(""), "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs");
+  EXPECT_EQ(line("-J a -A team -G 2 --kind inference"),
+            "a in team, inference, 0 nodes, 1 tasks, 2+0 GPUs");
+  EXPECT_EQ(line("--name a --account team --project other --gpu 1 -n 4"),
+            "a in other, train, 0 nodes, 4 tasks, 1+0 GPUs");
+  EXPECT_EQ(line("-N 2 --gpus-per-node=8 --ntasks-per-node 8"),
+            "job.sh in default, train, 2 nodes, 16 tasks, 0+8 GPUs");
+}
+
+TEST(SubmitOptions, MemoryAndTimeHaveUnits) {
+  EXPECT_EQ(line("--mem 512"),
+            "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs, 536870912 bytes");
+  EXPECT_EQ(line("--mem=2G -t 90"),
+            "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs, 2147483648 bytes, 5400 s");
+  EXPECT_EQ(line("-t 1-2:03:04"), "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs, 93784 s");
+  EXPECT_EQ(line("-t 1h30m"), "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs, 5400 s");
+  EXPECT_EQ(line("-t 500ms"), "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs, 1 s");
+  EXPECT_EQ(line("-t unlimited"), "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs");
+}
+
+TEST(SubmitOptions, TheLineBeatsTheEnvironmentBeatsTheScript) {
+  const char* script = "#!/bin/sh\n#ROTA -J script -A script\n#ROTA -G 1 --no-requeue\n";
+  EXPECT_EQ(job(script, {}, ""), "script in script, train, 0 nodes, 1 tasks, 1+0 GPUs, no requeue");
+  EXPECT_EQ(job(script, {"ROTA_SUBMIT_GPUS=2", "ROTA_SUBMIT_PROJECT=env"}, ""),
+            "script in env, train, 0 nodes, 1 tasks, 2+0 GPUs, no requeue");
+  EXPECT_EQ(job(script, {"ROTA_SUBMIT_GPUS=2", "ROTA_SUBMIT_PROJECT=env"}, "-G 4 --requeue"),
+            "script in env, train, 0 nodes, 1 tasks, 4+0 GPUs");
+}
+
+TEST(SubmitOptions, VariablesOfARunningJobAreNotOptions) {
+  EXPECT_EQ(job("", {"ROTA_SUBMIT_DIR=/tmp", "ROTA_SUBMIT_HOST=x", "ROTA_JOB_NAME=y"}, ""),
+            "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs");
+}
+
+TEST(SubmitOptions, ValuesThatALaterReleaseWillKnow) {
+  EXPECT_EQ(line("-g 0.5"),
+            "--gpus-per-task: '0.5': fractions of a GPU are not available in this release; ask for "
+            "whole GPUs");
+  EXPECT_EQ(
+      line("-G .25"),
+      "--gpus: '.25': fractions of a GPU are not available in this release; ask for whole GPUs");
+  EXPECT_EQ(
+      line("--gpus=a100:2"),
+      "--gpus: 'a100:2': choosing a GPU type is not available in this release; give a number");
+  EXPECT_EQ(line("-N 2-4"),
+            "--nodes: '2-4': a range of nodes is not available in this release; give one number");
+}
+
+TEST(SubmitOptions, BadValuesNameTheOption) {
+  EXPECT_EQ(line("-N x"), "--nodes: 'x' is no number; digits are needed, 0 to 4294967295");
+  EXPECT_EQ(line("-n -1"), "--ntasks: '-1' is no number; digits are needed, 0 to 4294967295");
+  EXPECT_EQ(line("--kind big"),
+            "--kind: 'big' is no kind of job; known are train, interactive, inference");
+  EXPECT_EQ(line("--job-name="), "--job-name: the value is empty");
+}
+
+TEST(SubmitOptions, ErrorsInAScriptNameLineAndColumn) {
+  EXPECT_EQ(job("#!/bin/sh\n#ROTA -N 2 --gpos=1\n", {}, ""),
+            "job.sh:2:12: unknown option '--gpos'; did you mean '--gpus'?");
+  EXPECT_EQ(job("#ROTA -N x\n", {}, ""),
+            "job.sh:1:7: --nodes: 'x' is no number; digits are needed, 0 to 4294967295");
+  EXPECT_EQ(job("#ROTA -N 2 file\n", {}, ""), "job.sh:1:12: 'file' is not an option");
+  EXPECT_EQ(job("#ROTA -N 2 file -n 2\n", {}, ""), "job.sh:1:12: 'file' is not an option");
+  EXPECT_EQ(job("#ROTA --wait\n", {}, ""),
+            "job.sh:1:7: '--wait' belongs on the command line, not in a script");
+  EXPECT_EQ(job("#ROTA -N 1 --\n", {}, ""), "job.sh:1:12: '--' has no meaning in a script");
+  EXPECT_EQ(job("#ROTA -N\n#ROTA 2\n", {}, ""), "job.sh:1:7: option '-N' needs an argument: N")
+      << "an option and its argument stand on one line";
+}
+
+TEST(SubmitOptions, ErrorsInTheEnvironmentNameTheVariable) {
+  EXPECT_EQ(job("", {"ROTA_SUBMIT_TIME=soon"}, ""),
+            "ROTA_SUBMIT_TIME: --time: 'soon' is no time limit; write minutes, h:m:s, d-h:m:s or a "
+            "duration such as 90m");
+}
+
+}  // namespace
+}  // namespace rota::commands

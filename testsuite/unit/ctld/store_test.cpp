@@ -1,0 +1,122 @@
+// testsuite/unit/ctld/store_test.cpp - the SQLite store: what goes in comes back, or nothing happened.
+#include "ctld/store/store.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace rota::ctld {
+namespace {
+
+class StoreTest : public testing::Test {
+ protected:
+  StoreTest() {
+    char pattern[] = "/tmp/rota-store-XXXXXX";
+    dir_ = mkdtemp(pattern);
+  }
+  ~StoreTest() override { std::filesystem::remove_all(dir_); }
+  std::string path() const { return dir_ + "/rota.db"; }
+
+  std::string dir_;
+};
+
+Job job_of(std::uint64_t id, JobState state) {
+  Job job;
+  job.id = {id};
+  job.state = state;
+  job.spec.name = "name";
+  job.owner = {1000, 1000, "user"};
+  if (!is_final(state)) job.placement = {NodePart{NodeId{1}}};
+  return job;
+}
+
+TEST_F(StoreTest, WhatIsCommittedComesBack) {
+  StoredNode node;
+  node.id = NodeId{1};
+  node.identity.name = "n0";
+  StoredRequest request;
+  request.uid = 7;
+  request.request = {~std::uint64_t{0}, 2};
+  request.reply = std::string("a\0b", 3);
+  JobPayload payload;
+  payload.script = "#!/bin/sh\necho hi\n";
+  {
+    auto store = *open_sqlite(path());
+    ASSERT_TRUE(store->commit({NodePut{node}, JobPut{job_of(1, JobState::running)},
+                               PayloadPut{JobId{1}, payload}, RequestPut{request}}));
+  }
+  auto store = *open_sqlite(path());
+  const auto snapshot = *store->load(10);
+  ASSERT_EQ(snapshot.jobs.size(), 1u);
+  EXPECT_EQ(snapshot.jobs[0], job_of(1, JobState::running));
+  ASSERT_EQ(snapshot.nodes.size(), 1u);
+  EXPECT_EQ(snapshot.nodes[0], node);
+  ASSERT_EQ(snapshot.requests.size(), 1u);
+  EXPECT_EQ(snapshot.requests[0].request, request.request);
+  EXPECT_EQ(snapshot.requests[0].reply, request.reply);
+  EXPECT_EQ(**store->payload(JobId{1}), payload);
+  EXPECT_EQ(*store->payload(JobId{2}), std::nullopt);
+}
+
+TEST_F(StoreTest, LoadsAllThatLivesAndTheLatestThatEnded) {
+  auto store = *open_sqlite(path());
+  std::vector<Row> rows;
+  for (std::uint64_t id = 1; id <= 20; ++id)
+    rows.push_back(JobPut{job_of(id, id % 2 == 0 ? JobState::completed : JobState::pending)});
+  ASSERT_TRUE(store->commit(rows));
+  const auto snapshot = *store->load(3);
+  std::string ids;
+  for (const auto& job : snapshot.jobs) ids += std::to_string(job.id.value) + " ";
+  EXPECT_EQ(ids, "1 3 5 7 9 11 13 15 16 17 18 19 20 ");
+  EXPECT_EQ(snapshot.job_last, JobId{20});
+}
+
+TEST_F(StoreTest, AllocationsCloseWithWhatWasHeld) {
+  auto store = *open_sqlite(path());
+  AllocationPut row;
+  row.run = {JobId{1}, 0};
+  row.node = NodeId{1};
+  row.gpu_uuids = {"a", "b"};
+  row.start = {1'000'000};
+  ASSERT_TRUE(store->commit({row}));
+  row.end = {9'000'000};
+  row.held_ms = -1;  // placed by a former controller: by the dates
+  ASSERT_TRUE(store->commit({row}));
+  // Read by a second connection, as a report would.
+  const std::string command =
+      "sqlite3 " + path() + " 'SELECT gpu_count, held_ms FROM allocations' 2>/dev/null";
+  if (system("command -v sqlite3 >/dev/null") != 0) GTEST_SKIP() << "no sqlite3 program";
+  FILE* pipe = popen(command.c_str(), "r");
+  char line[100] = "";
+  ASSERT_NE(fgets(line, sizeof line, pipe), nullptr);
+  pclose(pipe);
+  EXPECT_STREQ(line, "2|8000\n");
+}
+
+TEST_F(StoreTest, RefusesAFileThatIsNoStore) {
+  std::ofstream(path()) << std::string(5000, 'x');
+  const auto store = open_sqlite(path());
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().code, Errc::store_corrupt);
+}
+
+TEST_F(StoreTest, RefusesANewerSchema) {
+  { ASSERT_TRUE(open_sqlite(path())); }
+  if (system("command -v sqlite3 >/dev/null") != 0) GTEST_SKIP() << "no sqlite3 program";
+  ASSERT_EQ(system(("sqlite3 " + path() + " 'PRAGMA user_version=999'").c_str()), 0);
+  const auto store = open_sqlite(path());
+  ASSERT_FALSE(store);
+  EXPECT_NE(store.error().detail.find("newer release"), std::string::npos);
+}
+
+TEST_F(StoreTest, ADirectoryThatIsNotThereIsUnavailable) {
+  const auto store = open_sqlite(dir_ + "/none/rota.db");
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().code, Errc::store_unavailable);
+}
+
+}  // namespace
+}  // namespace rota::ctld

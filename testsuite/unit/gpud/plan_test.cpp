@@ -1,0 +1,122 @@
+// testsuite/unit/gpud/plan_test.cpp - what rstepd is told to do for a launch.
+#include "gpud/launch/plan.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace rota::gpud {
+namespace {
+
+proto::LaunchRun sample(LaunchMode mode, std::uint32_t tasks) {
+  proto::LaunchRun launch;
+  launch.run = {JobId{9}, 0};
+  launch.spec.name = "job";
+  launch.spec.task_count = tasks;
+  launch.owner = {::geteuid(), ::getegid(), "ada"};
+  launch.part.task_count = tasks;
+  launch.nodes = {"n1"};
+  launch.tasks_per_node = {tasks};
+  launch.payload.mode = mode;
+  launch.payload.arguments = {"true"};
+  launch.payload.working_directory = "/w";
+  return launch;
+}
+
+Result<StepOrder> plan(proto::LaunchRun launch, std::vector<std::uint32_t> cpus = {},
+                       bool binds_cpus = true) {
+  NodeFacts facts;
+  facts.name = "n1";
+  facts.boot_id = "boot";
+  facts.spool_dir = "/spool";
+  facts.scripts_dir = "/spool/scripts";
+  facts.cgroups.node_directory = "n1.0000abcd";
+  facts.cgroups.tracking = "/cg/rota/n1.0000abcd";
+  facts.binds_cpus = binds_cpus;
+  NodeSettings settings;
+  settings.kill_wait_ms = 77;
+  return plan_step(std::move(launch), std::move(cpus), {5, 6}, facts, settings, WallTime{1});
+}
+
+/// "out>/w/a err>/w/b+": the sign tells whether the file is appended to.
+std::string files_of(const StepOrder& order) {
+  std::string text;
+  for (const TaskOrder& task : order.tasks) {
+    text += "out>" + task.stdout_path + (task.stdout_truncated ? "" : "+");
+    if (!task.stderr_path.empty())
+      text += " err>" + task.stderr_path + (task.stderr_truncated ? "" : "+");
+    text += "\n";
+  }
+  return text;
+}
+
+TEST(Plan, ABatchScriptIsOneTask) {
+  const auto order = plan(sample(LaunchMode::batch, 4));
+  ASSERT_TRUE(order);
+  EXPECT_EQ(files_of(*order), "out>/w/rota-9.out\n");
+  EXPECT_EQ(order->script_path, "/spool/scripts/9.0");
+  EXPECT_EQ(order->cgroups.tracking, "/cg/rota/n1.0000abcd/9.0");
+  EXPECT_EQ(order->kill_wait_ms, 77);
+  EXPECT_EQ(order->groups, (std::vector<std::uint32_t>{5, 6}));
+}
+
+TEST(Plan, OtherNodesOfABatchScriptRunNothing) {
+  auto launch = sample(LaunchMode::batch, 1);
+  launch.nodes = {"n0", "n1"};
+  launch.node_index = 1;
+  const auto order = plan(launch);
+  ASSERT_TRUE(order);
+  EXPECT_TRUE(order->tasks.empty());
+}
+
+TEST(Plan, TasksHaveTheirFiles) {
+  auto launch = sample(LaunchMode::tasks, 2);
+  launch.part.task_first = 6;
+  launch.payload.stdout_pattern = "o.%t";
+  launch.payload.stderr_pattern = "/e/%j";
+  // The first task begins the file that both write to.
+  EXPECT_EQ(files_of(*plan(launch)), "out>/w/o.6 err>/e/9\nout>/w/o.7 err>/e/9+\n");
+}
+
+TEST(Plan, WhatOthersWroteIsKept) {
+  auto launch = sample(LaunchMode::tasks, 1);
+  launch.nodes = {"n1", "n2"};
+  EXPECT_EQ(files_of(*plan(launch)), "out>/w/rota-9.out+\n");
+  launch = sample(LaunchMode::batch, 1);
+  launch.nodes = {"n1", "n2"};
+  EXPECT_EQ(files_of(*plan(launch)), "out>/w/rota-9.out\n");
+  launch.run.restart = 1;
+  EXPECT_EQ(files_of(*plan(launch)), "out>/w/rota-9.out+\n");
+}
+
+TEST(Plan, StderrThatNamesTheSameFileIsJoined) {
+  auto launch = sample(LaunchMode::batch, 1);
+  launch.payload.stdout_pattern = "x%j";
+  launch.payload.stderr_pattern = "/w/x9";
+  EXPECT_EQ(files_of(*plan(launch)), "out>/w/x9\n");
+}
+
+TEST(Plan, CpusAreBoundOnlyWhereTheyExist) {
+  EXPECT_EQ(plan(sample(LaunchMode::batch, 1), {0, 1, 2, 5})->cpu_list, "0-2,5");
+  const auto described = plan(sample(LaunchMode::batch, 1), {0, 1}, false);
+  EXPECT_EQ(described->cpu_list, "");
+  EXPECT_EQ(described->cpus, (std::vector<std::uint32_t>{0, 1}));
+}
+
+TEST(Plan, RefusesWhatCannotRunHere) {
+  auto launch = sample(LaunchMode::tasks, 1);
+  launch.payload.arguments.clear();
+  EXPECT_EQ(plan(launch).error().message(), "job could not be started: it names no command");
+  launch = sample(LaunchMode::batch, 1);
+  launch.payload.stdout_pattern = "x%q";
+  EXPECT_TRUE(plan(launch).has_error());
+  launch = sample(LaunchMode::batch, 1);
+  launch.node_index = 1;
+  EXPECT_EQ(plan(launch).error().detail, "this node is number 1 of 1");
+  if (::geteuid() == 0) return;
+  launch = sample(LaunchMode::batch, 1);
+  launch.owner.uid = ::geteuid() + 1;
+  EXPECT_EQ(plan(launch).error().code, Errc::launch_failed);
+}
+
+}  // namespace
+}  // namespace rota::gpud

@@ -1,0 +1,257 @@
+// testsuite/unit/model/job_test.cpp - the words of a job's states, what a job may ask, who is
+// meant.
+#include "model/job.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <vector>
+
+namespace rota {
+namespace {
+
+const std::vector<JobState> all_states{
+    JobState::pending,   JobState::starting,      JobState::running,      JobState::completing,
+    JobState::completed, JobState::failed,        JobState::cancelled,    JobState::timeout,
+    JobState::node_fail, JobState::out_of_memory, JobState::launch_failed};
+
+TEST(JobState, HasTheWordsThatScriptsMatchOn) {
+  std::string words;
+  for (const JobState state : all_states)
+    words += std::string(name_of(state)) + "=" + std::string(code_of(state)) + " ";
+  EXPECT_EQ(words,
+            "PENDING=PD STARTING=CF RUNNING=R COMPLETING=CG COMPLETED=CD FAILED=F CANCELLED=CA "
+            "TIMEOUT=TO NODE_FAIL=NF OUT_OF_MEMORY=OOM LAUNCH_FAILED=LF ");
+}
+
+// They are on the wire and in the store.
+TEST(JobState, NumbersNeverChange) {
+  std::string numbers;
+  for (const JobState state : all_states) numbers += std::to_string(static_cast<int>(state)) + " ";
+  EXPECT_EQ(numbers, "1 2 3 4 10 11 12 13 14 15 16 ");
+  EXPECT_EQ(static_cast<int>(JobKind::train), 1);
+  EXPECT_EQ(static_cast<int>(JobKind::interactive), 2);
+  EXPECT_EQ(static_cast<int>(JobKind::inference), 3);
+}
+
+TEST(JobState, IsReadFromEitherWordInAnyCase) {
+  for (const JobState state : all_states) {
+    EXPECT_EQ(job_state_from(name_of(state)), state);
+    EXPECT_EQ(job_state_from(code_of(state)), state);
+  }
+  EXPECT_EQ(job_state_from("running"), JobState::running);
+  EXPECT_EQ(job_state_from("oom"), JobState::out_of_memory);
+  for (const char* none : {"", "RUN", "RUNNINGG", "R ", "UNKNOWN"})
+    EXPECT_FALSE(job_state_from(none)) << none;
+}
+
+TEST(JobState, FirstFourAreNotFinal) {
+  std::string finals;
+  for (const JobState state : all_states) finals += is_final(state) ? 'f' : '-';
+  EXPECT_EQ(finals, "----fffffff");
+}
+
+TEST(JobState, AnUnknownNumberHasAWordToo) {
+  EXPECT_EQ(name_of(static_cast<JobState>(99)), "UNKNOWN");
+  EXPECT_EQ(code_of(static_cast<JobState>(99)), "?");
+  EXPECT_EQ(name_of(static_cast<JobKind>(99)), "unknown");
+}
+
+TEST(JobKind, HasThreeWords) {
+  for (const JobKind kind : {JobKind::train, JobKind::interactive, JobKind::inference})
+    EXPECT_EQ(job_kind_from(name_of(kind)), kind);
+  EXPECT_EQ(job_kind_from("TRAIN"), JobKind::train);
+  EXPECT_FALSE(job_kind_from("batch"));
+}
+
+TEST(WaitReason, HasSlurmsWords) {
+  EXPECT_EQ(name_of(WaitReason::none), "None");
+  EXPECT_EQ(name_of(WaitReason::resources), "Resources");
+  EXPECT_EQ(name_of(WaitReason::priority), "Priority");
+  EXPECT_EQ(name_of(WaitReason::node_down), "ReqNodeNotAvail");
+}
+
+TEST(JobSpec, CountsTheGpusOfTheWholeJob) {
+  JobSpec spec;
+  spec.task_count = 3;
+  spec.task.gpu_count = 2;
+  EXPECT_EQ(spec.gpu_total(), 6u);
+  spec.node.gpu_count = 4;
+  EXPECT_EQ(spec.gpu_total(), 10u);  // on one node, when the number is open
+  spec.node_count = 2;
+  EXPECT_EQ(spec.gpu_total(), 14u);
+}
+
+/// What validate() says of a good spec after `change`.
+std::string spec_after(const std::function<void(JobSpec&)>& change) {
+  JobSpec spec;
+  spec.name = "train";
+  spec.task_count = 4;
+  change(spec);
+  const auto valid = validate(spec);
+  return valid ? "good" : valid.error().message();
+}
+
+TEST(ValidateSpec, TakesWhatCouldRun) {
+  EXPECT_EQ(spec_after([](JobSpec&) {}), "good");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.node_count = 4; }), "good");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.task.gpu_count = 1024; }), "good");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.name = std::string(256, 'x'); }), "good");
+}
+
+TEST(ValidateSpec, NamesTheFieldThatIsWrong) {
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.name = ""; }), "invalid job: the job's name is empty");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.name = std::string(257, 'x'); }),
+            "invalid job: the job's name has 257 bytes, at most 256 are allowed");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.name = "a\nb"; }),
+            "invalid job: the job's name has a control character at byte 2");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.project = ""; }), "invalid job: the project is empty");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.kind = static_cast<JobKind>(9); }),
+            "invalid job: the kind is none of train, interactive, inference");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.task_count = 0; }),
+            "invalid job: the number of tasks is 0, it must be 1 to 1000000");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.node_count = 5; }),
+            "invalid job: 5 nodes for 4 tasks: every node needs at least one task");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.node_count = 100'001; }),
+            "invalid job: the number of nodes is 100001, it must be 0 to 100000");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.task.gpu_count = 1025; }),
+            "invalid job: GPUs per task is 1025, it must be 0 to 1024");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.node.gpu_count = 1025; }),
+            "invalid job: GPUs per node is 1025, it must be 0 to 1024");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.task.cpu_count = 0; }),
+            "invalid job: CPUs per task is 0, it must be 1 to 65536");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.time_limit_seconds = -1; }),
+            "invalid job: the time limit is -1 s, it must be 0 to 315360000");
+}
+
+// A DGX has 2 TiB: one task may ask for all of it.
+TEST(ValidateSpec, ATaskMayAskForTheMemoryOfALargeNode) {
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.task.memory_bytes = std::uint64_t{2} << 40; }), "good");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.node.memory_bytes = std::uint64_t{2} << 40; }), "good");
+}
+
+// A million tasks of the largest size still add up in 64 bits.
+TEST(ValidateSpec, MemorySumsCannotOverflow) {
+  JobSpec spec;
+  spec.name = "x";
+  spec.task_count = JobBounds::task_count_max;
+  std::uint64_t largest = 0;
+  for (int bit = 0; bit < 64; ++bit) {
+    spec.task.memory_bytes = std::uint64_t{1} << bit;
+    if (validate(spec)) largest = spec.task.memory_bytes;
+  }
+  EXPECT_GE(largest, std::uint64_t{1} << 30);
+  EXPECT_LT(largest, UINT64_MAX / JobBounds::task_count_max);
+  EXPECT_NE(spec_after([](JobSpec& s) { s.node.memory_bytes = UINT64_MAX; }), "good");
+}
+
+/// What validate() says of a good payload after `change`.
+std::string payload_after(const std::function<void(JobPayload&)>& change) {
+  JobPayload payload;
+  payload.script = "#!/bin/sh\ntrue\n";
+  payload.environment = {"HOME=/home/anna"};
+  payload.working_directory = "/home/anna";
+  payload.submit_host = "login1";
+  change(payload);
+  const auto valid = validate(payload);
+  return valid ? "good" : valid.error().message();
+}
+
+TEST(ValidatePayload, TakesWhatANodeCanStart) {
+  EXPECT_EQ(payload_after([](JobPayload&) {}), "good");
+  EXPECT_EQ(payload_after([](JobPayload& p) { p.environment = {"EMPTY="}; }), "good");
+  EXPECT_EQ(payload_after([](JobPayload& p) {
+              p.mode = LaunchMode::tasks;
+              p.script = "";
+              p.arguments = {"true"};
+            }),
+            "good");
+}
+
+TEST(ValidatePayload, NamesTheFieldThatIsWrong) {
+  EXPECT_EQ(payload_after([](JobPayload& p) { p.script = ""; }),
+            "invalid job: the script is empty");
+  EXPECT_EQ(payload_after([](JobPayload& p) { p.script = std::string((4 << 20) + 1, '#'); }),
+            "invalid job: the script has 4194305 bytes, at most 4194304 are allowed");
+  EXPECT_EQ(payload_after([](JobPayload& p) { p.mode = static_cast<LaunchMode>(7); }),
+            "invalid job: the launch mode is unknown");
+  EXPECT_EQ(payload_after([](JobPayload& p) { p.mode = LaunchMode::tasks; }),
+            "invalid job: there is no command to run");
+  EXPECT_EQ(payload_after([](JobPayload& p) { p.environment = {"HOME"}; }),
+            "invalid job: environment entry 'HOME' is not NAME=value");
+  EXPECT_EQ(payload_after([](JobPayload& p) { p.environment = {"=x"}; }),
+            "invalid job: environment entry '=x' is not NAME=value");
+  EXPECT_EQ(payload_after([](JobPayload& p) { p.environment = {std::string("A=\0b", 4)}; }),
+            "invalid job: environment variable A has a NUL byte");
+  EXPECT_EQ(payload_after([](JobPayload& p) { p.arguments = {std::string("\0", 1)}; }),
+            "invalid job: an argument has a NUL byte");
+  EXPECT_EQ(
+      payload_after([](JobPayload& p) { p.environment = {"A=" + std::string(4 << 20, 'x')}; }),
+      "invalid job: environment and arguments have 4194307 bytes, at most 4194304 are allowed");
+  EXPECT_EQ(payload_after([](JobPayload& p) { p.working_directory = "home"; }),
+            "invalid job: the working directory must be an absolute path");
+  EXPECT_EQ(payload_after([](JobPayload& p) { p.limits.resize(65); }),
+            "invalid job: more than 64 resource limits");
+  EXPECT_EQ(
+      payload_after([](JobPayload& p) { p.stderr_pattern = "%q"; }),
+      "invalid job: the error file: unknown pattern in '%q' at column 1; known are %j (job), %x "
+      "(name), %u (user), %N (node), %t (task), %r (restart), %%");
+  EXPECT_EQ(payload_after([](JobPayload& p) { p.stdout_pattern = std::string(4097, 'x'); }),
+            "invalid job: the output file has 4097 bytes, at most 4096 are allowed");
+  EXPECT_EQ(payload_after([](JobPayload& p) { p.submit_host = "a\x1b"; }),
+            "invalid job: the submit host has a control character at byte 2");
+}
+
+/// Which of three jobs a filter means: 1 anna's train, running; 2 ben's eval, pending; 3 anna's old
+/// one, completed.
+std::string matched(const std::function<void(JobFilter&)>& set) {
+  JobFilter filter;
+  set(filter);
+  const auto job = [](std::uint64_t id, const char* user, const char* project, const char* name,
+                      JobState state) {
+    Job made;
+    made.id = JobId{id};
+    made.owner.user = user;
+    made.spec.project = project;
+    made.spec.name = name;
+    made.state = state;
+    return made;
+  };
+  std::string ids;
+  for (const Job& one : {job(1, "anna", "vision", "train", JobState::running),
+                         job(2, "ben", "speech", "eval", JobState::pending),
+                         job(3, "anna", "vision", "old", JobState::completed)})
+    if (matches(filter, one)) ids += std::to_string(one.id.value);
+  return ids;
+}
+
+TEST(JobFilter, WithoutWordsMeansAllThatHasNotEnded) {
+  EXPECT_EQ(matched([](JobFilter&) {}), "12");
+}
+
+TEST(JobFilter, FieldsRestrictTogether) {
+  EXPECT_EQ(matched([](JobFilter& f) { f.users = {"anna"}; }), "1");
+  EXPECT_EQ(matched([](JobFilter& f) { f.users = {"anna", "ben"}; }), "12");
+  EXPECT_EQ(matched([](JobFilter& f) { f.projects = {"speech"}; }), "2");
+  EXPECT_EQ(matched([](JobFilter& f) { f.names = {"train"}; }), "1");
+  EXPECT_EQ(matched([](JobFilter& f) {
+              f.users = {"anna"};
+              f.projects = {"speech"};
+            }),
+            "");
+}
+
+TEST(JobFilter, EndedJobsNeedToBeMeant) {
+  EXPECT_EQ(matched([](JobFilter& f) { f.ended_too = true; }), "123");
+  EXPECT_EQ(matched([](JobFilter& f) { f.states = {JobState::completed}; }), "3");
+  EXPECT_EQ(matched([](JobFilter& f) { f.jobs = {JobId{3}}; }), "3");
+  EXPECT_EQ(matched([](JobFilter& f) {
+              f.users = {"anna"};
+              f.ended_too = true;
+            }),
+            "13");
+}
+
+}  // namespace
+}  // namespace rota
