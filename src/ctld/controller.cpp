@@ -109,8 +109,9 @@ net::awaitable<void> Controller::tick() {
 }
 
 /// The engine has gone ahead of a store that would not take the rows. Nothing of that was told to
-/// anybody, so go back: answer what waits with the error, let the nodes go, and begin again from what
-/// is committed, as after a crash. Reads work meanwhile; changes are refused until a row can be written.
+/// anybody, so go back: answer what waits with the error, let the nodes go, and begin again from
+/// what is committed, as after a crash. Reads work meanwhile; changes are refused until a row can
+/// be written.
 net::awaitable<void> Controller::recover(Error cause, std::vector<Answer> unanswered) {
   trouble_ = cause.detail;
   log::error("{}; no changes are accepted until it can be", cause.message());

@@ -28,8 +28,8 @@ struct Answer {
   std::string body;
 };
 
-/// Everything of rctld that is not pure. One thread, no mutex; commits and user look-ups go to a pool
-/// and come back. No message leaves before the rows it depends on are committed.
+/// Everything of rctld that is not pure. One thread, no mutex; commits and user look-ups go to a
+/// pool and come back. No message leaves before the rows it depends on are committed.
 class Controller {
  public:
   Controller(boost::asio::io_context& io, Config config, std::unique_ptr<Store> store);

@@ -14,7 +14,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-net::awaitable<Result<void>> commit_rows(Store* store, std::shared_ptr<const std::vector<Row>> rows) {
+net::awaitable<Result<void>> commit_rows(Store* store,
+                                         std::shared_ptr<const std::vector<Row>> rows) {
   co_return store->commit(*rows);
 }
 
@@ -90,8 +91,8 @@ net::awaitable<void> Controller::pump() {
 void Controller::deliver(const std::vector<NodeOrder>& orders, const std::vector<Row>& rows) {
   for (const NodeOrder& order : orders) {
     const NodeLink* link = links_.find(order.node);
-    // An order for a session that is gone must not reach the next one: what was settled at that join
-    // may contradict it. The node hears what still matters whenever it joins.
+    // An order for a session that is gone must not reach the next one: what was settled at that
+    // join may contradict it. The node hears what still matters whenever it joins.
     if (link == nullptr || link->join != order.join) continue;
     if (const auto* launch = std::get_if<proto::LaunchRun>(&order.message)) {
       if (const auto sent = deliver_launch(*link, *launch, rows); !sent) {

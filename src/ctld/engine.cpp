@@ -70,14 +70,14 @@ Result<void> Engine::admit(const Owner& owner, JobSpec& spec) const {
       gpus_most = std::max(gpus_most, node.gpu_total);
       cpus_most = std::max(cpus_most, node.cpu_total);
     }
-    return Error{
-        Errc::never_fits,
-        format("{} task{} of {} GPUs and {} CPUs each, {} GPUs per node, on {} node{}; the cluster has "
-               "{} nodes, the largest with {} GPUs and {} CPUs",
-               spec.task_count, spec.task_count == 1 ? "" : "s", spec.task.gpu_count,
-               spec.task.cpu_count, spec.node.gpu_count,
-               spec.node_count == 0 ? "any number of" : format("{}", spec.node_count),
-               spec.node_count == 1 ? "" : "s", nodes_.size(), gpus_most, cpus_most)};
+    return Error{Errc::never_fits,
+                 format("{} task{} of {} GPUs and {} CPUs each, {} GPUs per node, on {} node{}; "
+                        "the cluster has "
+                        "{} nodes, the largest with {} GPUs and {} CPUs",
+                        spec.task_count, spec.task_count == 1 ? "" : "s", spec.task.gpu_count,
+                        spec.task.cpu_count, spec.node.gpu_count,
+                        spec.node_count == 0 ? "any number of" : format("{}", spec.node_count),
+                        spec.node_count == 1 ? "" : "s", nodes_.size(), gpus_most, cpus_most)};
   }
   return {};
 }
@@ -180,9 +180,9 @@ void Engine::release(Job& job, Placement::iterator part, Now now) {
   ROTA_ASSERT(!held.empty());
   // Unknown only for what a former controller placed; the store then takes the dates' difference.
   const std::int64_t held_ms =
-      held.mapped() ? std::chrono::duration_cast<std::chrono::milliseconds>(now.mono - *held.mapped())
-                          .count()
-                    : -1;
+      held.mapped()
+          ? std::chrono::duration_cast<std::chrono::milliseconds>(now.mono - *held.mapped()).count()
+          : -1;
   put_allocation(job, *part, {}, now.wall, held_ms);
   cluster_.give(job.id, *part);
   job.placement.erase(part);

@@ -1,7 +1,7 @@
 // ctld/engine.h - the one writer of the cluster's state: event in, effects out.
 //
-// No sockets, no clock, no files, no threads. The shell (ctld/effects) commits the rows first and only
-// then sends anything. The same code runs in rctld and in the simulation tests.
+// No sockets, no clock, no files, no threads. The shell (ctld/effects) commits the rows first and
+// only then sends anything. The same code runs in rctld and in the simulation tests.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -58,19 +58,18 @@ struct NodeJoined {
 /// For the node's live session; a launch has no payload yet, the shell adds it from the store.
 struct NodeOrder {
   NodeId node;
-  std::uint64_t join = 0;  // only for the session that this join opened: a newer one was settled anew
+  std::uint64_t join =
+      0;  // only for the session that this join opened: a newer one was settled anew
   std::variant<proto::LaunchRun, proto::EndRun, proto::ForgetRun, proto::SignalRun> message;
 };
 
 struct Effects {
-  std::vector<Row> rows;           // commit these first
-  std::vector<NodeOrder> orders;   // then send these
-  std::vector<NodeId> silent;      // and close the sessions of nodes that went silent
-  std::vector<JobId> changed;      // for those who watch the queue; ascending, no repeats
+  std::vector<Row> rows;          // commit these first
+  std::vector<NodeOrder> orders;  // then send these
+  std::vector<NodeId> silent;     // and close the sessions of nodes that went silent
+  std::vector<JobId> changed;     // for those who watch the queue; ascending, no repeats
 
-  bool empty() const {
-    return rows.empty() && orders.empty() && silent.empty() && changed.empty();
-  }
+  bool empty() const { return rows.empty() && orders.empty() && silent.empty() && changed.empty(); }
 };
 
 class Engine {
@@ -156,8 +155,7 @@ class Engine {
   void update_usable(const Node& node);
   void merge_inventory(Node& node, NodeInventory inventory);
   void settle_reported(Node& node, const proto::RunReport& report, Now now);
-  void settle_unreported(Node& node, const std::set<RunId>& reported, bool rebooted,
-                         Now now);
+  void settle_unreported(Node& node, const std::set<RunId>& reported, bool rebooted, Now now);
   std::string reason_of(const Job& job) const;
 
   EngineSettings settings_;

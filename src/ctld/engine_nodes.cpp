@@ -13,7 +13,8 @@ using sched::JobEvent;
 
 namespace {
 
-/// Beyond the node's own fence: it may notice the cut late, and needs the kill wait to end its runs.
+/// Beyond the node's own fence: it may notice the cut late, and needs the kill wait to end its
+/// runs.
 constexpr auto fence_margin = std::chrono::seconds(10);
 
 bool ended_well(const RunEnd& end) {
@@ -84,7 +85,8 @@ void Engine::merge_inventory(Node& node, NodeInventory inventory) {
   node.gpu_absent = std::move(absent);
 }
 
-void Engine::settle_unreported(Node& node, const std::set<RunId>& reported, bool rebooted, Now now) {
+void Engine::settle_unreported(Node& node, const std::set<RunId>& reported, bool rebooted,
+                               Now now) {
   std::vector<JobId> held;
   for (const auto& [id, since] : node.jobs) held.push_back(id);
   for (const JobId id : held) {
@@ -92,10 +94,10 @@ void Engine::settle_unreported(Node& node, const std::set<RunId>& reported, bool
     if (reported.contains(job.run())) continue;
     // After a reboot without its spool nobody knows whether a launch had reached the node.
     if (has_started(job, node.id) || (rebooted && job.state == JobState::starting)) {
-      run_ended(node.id, job.run(),
-                {.cause = EndCause::node_failed,
-                 .detail = format("node {} lost it", node.identity.name)},
-                {}, now);
+      run_ended(
+          node.id, job.run(),
+          {.cause = EndCause::node_failed, .detail = format("node {} lost it", node.identity.name)},
+          {}, now);
     } else if (job.state == JobState::starting) {
       order_launch(job, *part_on(job, node.id));
     } else {
@@ -186,8 +188,8 @@ void Engine::run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, No
   job.elapsed_ms = std::max(job.elapsed_ms, end.elapsed_ms);
   release(job, part, now);
   if (job.state != JobState::completing) {
-    const bool goes_on = ended_well(end) && !job.placement.empty() &&
-                         !(first_node && job.mode == LaunchMode::batch);
+    const bool goes_on =
+        ended_well(end) && !job.placement.empty() && !(first_node && job.mode == LaunchMode::batch);
     if (goes_on) return;
     advance(job, JobEvent::ending);
     job.end = std::move(end);

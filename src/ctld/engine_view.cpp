@@ -56,8 +56,8 @@ JobView Engine::view(const Job& job) const {
   if (job.state == JobState::pending) {
     if (const auto* waiting = queue_.class_of(job.spec)) {
       const bool first = *waiting->jobs.begin() == job.id;
-      view.wait = waiting->why == WaitReason::resources && !first ? WaitReason::priority
-                                                                  : waiting->why;
+      view.wait =
+          waiting->why == WaitReason::resources && !first ? WaitReason::priority : waiting->why;
     }
   }
   view.reason = reason_of(job);

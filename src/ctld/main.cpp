@@ -49,12 +49,10 @@ int fail(const Error& error) {
 
 /// What to do, or the exit code if the flags were all there was to it.
 std::optional<int> parse_flags(int argc, char** argv, Flags& flags) {
-  static const option options[] = {{"config", required_argument, nullptr, 'c'},
-                                   {"check", required_argument, nullptr, 'k'},
-                                   {"ready-fd", required_argument, nullptr, 'r'},
-                                   {"help", no_argument, nullptr, 'h'},
-                                   {"version", no_argument, nullptr, 'V'},
-                                   {nullptr, 0, nullptr, 0}};
+  static const option options[] = {
+      {"config", required_argument, nullptr, 'c'},   {"check", required_argument, nullptr, 'k'},
+      {"ready-fd", required_argument, nullptr, 'r'}, {"help", no_argument, nullptr, 'h'},
+      {"version", no_argument, nullptr, 'V'},        {nullptr, 0, nullptr, 0}};
   for (int letter; (letter = getopt_long(argc, argv, "c:hV", options, nullptr)) != -1;) {
     switch (letter) {
       case 'c':
@@ -90,11 +88,12 @@ std::optional<int> parse_flags(int argc, char** argv, Flags& flags) {
 /// One controller per state directory: the lock lives as long as the process.
 Result<void> lock_state_dir(const std::string& dir) {
   if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST)
-    return Error{Errc::io_failed, format("cannot create {} (controller.state_dir): {}", dir,
-                                         std::strerror(errno))};
+    return Error{Errc::io_failed,
+                 format("cannot create {} (controller.state_dir): {}", dir, std::strerror(errno))};
   const std::string path = dir + "/rctld.lock";
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0) return Error{Errc::io_failed, format("cannot open {}: {}", path, std::strerror(errno))};
+  if (fd < 0)
+    return Error{Errc::io_failed, format("cannot open {}: {}", path, std::strerror(errno))};
   if (flock(fd, LOCK_EX | LOCK_NB) != 0)
     return Error{Errc::io_failed, format("{} is in use by another rctld", dir)};
   return {};

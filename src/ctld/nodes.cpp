@@ -6,8 +6,7 @@
 namespace rota::ctld {
 
 void NodeLinks::attach(NodeId id, NodeLink link) {
-  if (const auto old = links_.find(id);
-      old != links_.end() && old->second.connection->is_open()) {
+  if (const auto old = links_.find(id); old != links_.end() && old->second.connection->is_open()) {
     log::warning("node {} opened a new session from {} while the one from {} was open", id.value,
                  link.connection->peer().address, old->second.connection->peer().address);
     old->second.connection->close("replaced by a newer session of the same node");

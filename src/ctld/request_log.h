@@ -11,8 +11,8 @@
 
 namespace rota::ctld {
 
-/// Remembers the answer to each mutating call for an hour, and at most `count_max` of them. A client
-/// gives up long before that.
+/// Remembers the answer to each mutating call for an hour, and at most `count_max` of them. A
+/// client gives up long before that.
 class RequestLog {
  public:
   RequestLog(std::vector<StoredRequest> stored, MonoTime now);

@@ -62,12 +62,12 @@ struct AllocationPut {
   std::uint32_t cpu_count = 0;
   std::uint64_t memory_bytes = 0;
   WallTime start;
-  WallTime end;             // never: still held
-  std::int64_t held_ms = 0; // by the monotonic clock, once it has ended
+  WallTime end;              // never: still held
+  std::int64_t held_ms = 0;  // by the monotonic clock, once it has ended
 };
 
-using Row = std::variant<JobPut, PayloadPut, PayloadDrop, NodePut, RequestPut, RequestDrop,
-                         AllocationPut>;
+using Row =
+    std::variant<JobPut, PayloadPut, PayloadDrop, NodePut, RequestPut, RequestDrop, AllocationPut>;
 
 /// All that a controller needs to go on where the last one stopped.
 struct Snapshot {

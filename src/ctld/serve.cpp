@@ -41,8 +41,7 @@ net::awaitable<void> serve_session(Controller& controller,
   co_await read_frames(controller, session);
   controller.watchers().remove(connection.get());
   if (session.node && controller.links().detach(*session.node, connection.get())) {
-    log::warning("node {} has left",
-                 controller.engine().nodes().at(*session.node).identity.name);
+    log::warning("node {} has left", controller.engine().nodes().at(*session.node).identity.name);
     controller.engine().node_left(*session.node, "its connection was lost", now());
     controller.wake();
   }

@@ -20,9 +20,8 @@ bool concerns(JobFilter filter, const Job& job) {
 void Watchers::add(Watch watch) { watches_.push_back(std::move(watch)); }
 
 void Watchers::remove(const net::Connection* connection) {
-  std::erase_if(watches_, [connection](const Watch& watch) {
-    return watch.connection.get() == connection;
-  });
+  std::erase_if(watches_,
+                [connection](const Watch& watch) { return watch.connection.get() == connection; });
 }
 
 std::vector<Watchers::News> Watchers::news_of(const Engine& engine,

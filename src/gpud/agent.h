@@ -105,7 +105,8 @@ class Agent {
   std::set<std::uint32_t> cpus_held_;
   NodeSettings settings_;
   std::map<RunId, Run> runs_;
-  /// Runs that were forgotten in this session: a late copy of their launch must not start them again.
+  /// Runs that were forgotten in this session: a late copy of their launch must not start them
+  /// again.
   std::set<RunId> forgotten_;
   std::deque<RunId> forgotten_order_;
   std::optional<MonoTime> cut_off_since_;

@@ -30,8 +30,7 @@ Result<std::uint32_t> uid_of(const std::string& user) {
   if (const passwd* entry = ::getpwnam(user.c_str())) return std::uint32_t{entry->pw_uid};
   if (const auto number = number_parse(user, UINT32_MAX - 1))
     return static_cast<std::uint32_t>(*number);
-  return Error{Errc::config_invalid,
-               format("controller.user '{}' is no user of this host", user)};
+  return Error{Errc::config_invalid, format("controller.user '{}' is no user of this host", user)};
 }
 
 std::string boot_id() {
@@ -63,7 +62,8 @@ Result<std::string> node_name(const Config& config) {
 }
 
 std::string public_address(const Config& config, const std::string& name, std::uint16_t port) {
-  const std::string& wanted = config.node_address.empty() ? config.node_listen : config.node_address;
+  const std::string& wanted =
+      config.node_address.empty() ? config.node_listen : config.node_address;
   const auto parsed = net::parse_host_port(wanted);
   if (!parsed) return format("{}:{}", name, port);
   const bool is_any = parsed->host == "0.0.0.0" || parsed->host == "::" || parsed->host.empty();

@@ -43,11 +43,12 @@ class Daemon {
   std::unique_ptr<net::Listener> listener_;
 };
 
-/// Where commands reach a node: node.address; else the host it listens on, or its name when it listens
-/// on all. Port 0 stands for the port that was found free.
+/// Where commands reach a node: node.address; else the host it listens on, or its name when it
+/// listens on all. Port 0 stands for the port that was found free.
 std::string public_address(const Config& config, const std::string& name, std::uint16_t port);
 
-/// A node's name: letters, digits, dots, dashes and underscores, as it names directories and cgroups.
+/// A node's name: letters, digits, dots, dashes and underscores, as it names directories and
+/// cgroups.
 Result<std::string> node_name(const Config& config);
 
 }  // namespace rota::gpud

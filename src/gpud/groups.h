@@ -12,8 +12,8 @@
 
 namespace rota::gpud {
 
-/// The user database may be LDAP and may hang; whoever asks here never waits for it, and an answer is
-/// good for a few minutes. One thread of the executor uses it.
+/// The user database may be LDAP and may hang; whoever asks here never waits for it, and an answer
+/// is good for a few minutes. One thread of the executor uses it.
 class GroupCache {
  public:
   using Groups = std::vector<std::uint32_t>;

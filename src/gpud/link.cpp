@@ -54,8 +54,8 @@ net::awaitable<void> Link::run() {
       lasted = co_await serve(*std::move(connection));
     else
       failed(connection.error());
-    // A session that worked and ended is worth an attempt at once: the controller was restarted. One
-    // that ended as soon as it began would make us dial without a break.
+    // A session that worked and ended is worth an attempt at once: the controller was restarted.
+    // One that ended as soon as it began would make us dial without a break.
     if (lasted) back_off_.reset();
     if (!stopped_ && !lasted) co_await pause();
   }
@@ -97,7 +97,8 @@ net::awaitable<bool> Link::serve(std::shared_ptr<net::Connection> connection) {
   co_return welcome.has_value() && mono_now() - begun >= lasting_session;
 }
 
-net::awaitable<Result<proto::NodeWelcome>> Link::greet(std::shared_ptr<net::Connection> connection) {
+net::awaitable<Result<proto::NodeWelcome>> Link::greet(
+    std::shared_ptr<net::Connection> connection) {
   const MonoTime deadline = mono_now() + greeting_limit;
   for (;;) {
     const Duration left = std::max(deadline - mono_now(), Duration::zero());

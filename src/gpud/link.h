@@ -1,4 +1,5 @@
-// gpud/link.h - the one session with the controller: dialled again and again, kept alive by heartbeats.
+// gpud/link.h - the one session with the controller: dialled again and again, kept alive by
+// heartbeats.
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>

@@ -42,7 +42,8 @@ class LogServer::Stream {
 
   void run_ended() {
     if (socket_.is_open())
-      static_cast<void>(::send(socket_.native_handle(), &log_run_ended, 1, MSG_NOSIGNAL | MSG_DONTWAIT));
+      static_cast<void>(
+          ::send(socket_.native_handle(), &log_run_ended, 1, MSG_NOSIGNAL | MSG_DONTWAIT));
   }
   void close() {
     boost::system::error_code ignored;
@@ -122,18 +123,19 @@ Result<void> LogServer::take(const SessionPtr& session, const proto::Frame& fram
     boost::asio::co_spawn(executor_, stream(session, frame.call, std::move(request)),
                           net::log_end("log stream"));
   } else {
-    answer_error(*session->connection, frame.call,
-                 {Errc::unsupported,
-                  format("rgpud has no answer to a message of type {}", frame.type)});
+    answer_error(
+        *session->connection, frame.call,
+        {Errc::unsupported, format("rgpud has no answer to a message of type {}", frame.type)});
   }
   return {};
 }
 
 Result<void> LogServer::check(const Session& session, const proto::LogRead& request) const {
-  ROTA_CHECK(net::verify(request.ticket, shell_.ticket_key(), session.connection->peer().uid,
-                         wall_now()));
+  ROTA_CHECK(
+      net::verify(request.ticket, shell_.ticket_key(), session.connection->peer().uid, wall_now()));
   if (request.ticket.purpose != "logs")
-    return Error{Errc::denied, format("the ticket is for '{}', not for logs", request.ticket.purpose)};
+    return Error{Errc::denied,
+                 format("the ticket is for '{}', not for logs", request.ticket.purpose)};
   if (session.streams.size() + session.opening >= streams_per_session_max)
     return Error{Errc::busy, format("{} files are being read in this session already",
                                     streams_per_session_max)};

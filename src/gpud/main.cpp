@@ -30,8 +30,10 @@ constexpr char usage_text[] =
     "             [--ready-fd N]\n"
     "Rota's node daemon: tells the controller what this node has, and runs its jobs here.\n"
     "\n"
-    "  -c, --config FILE          configuration (default: $ROTA_CONFIG, then the system's rota.yaml)\n"
-    "      --name NAME            name of this node (default: node.name, then the host's short name)\n"
+    "  -c, --config FILE          configuration (default: $ROTA_CONFIG, then the system's "
+    "rota.yaml)\n"
+    "      --name NAME            name of this node (default: node.name, then the host's short "
+    "name)\n"
     "      --controller HOST:PORT the controller (default: controller.address)\n"
     "      --check FILE           check FILE and end: 0 if it is good\n"
     "      --ready-fd N           write the listening address to descriptor N once the controller\n"
@@ -133,7 +135,8 @@ int main_of(int argc, char** argv) {
   if (const auto code = parse_flags(argc, argv, flags)) return *code;
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);
-  std::signal(SIGCHLD, SIG_IGN);  // the nursery's end shows on its socket; nobody asks for its status
+  std::signal(SIGCHLD,
+              SIG_IGN);  // the nursery's end shows on its socket; nobody asks for its status
   if (!flags.check.empty()) {
     const auto config = config_load(flags.check);
     if (!config) return fail(config.error());

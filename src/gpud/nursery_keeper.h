@@ -12,8 +12,8 @@
 
 namespace rota::gpud {
 
-/// rgpud's end of the nursery. A nursery that dies is started again; orders that it had not taken are
-/// lost, which shows as a closed line to whoever waits for the run.
+/// rgpud's end of the nursery. A nursery that dies is started again; orders that it had not taken
+/// are lost, which shows as a closed line to whoever waits for the run.
 class NurseryKeeper {
  public:
   NurseryKeeper(boost::asio::any_io_executor executor, std::string program, std::string node);

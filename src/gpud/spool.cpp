@@ -61,9 +61,10 @@ void warn_if_closed(const std::string& directory) {
   for (std::string path = directory; !path.empty(); path.resize(path.rfind('/'))) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0 || (status.st_mode & S_IXOTH) != 0) continue;
-    log::warning("node.spool_dir {}: only root can enter {}, so the batch scripts of other users "
-                 "cannot run; it needs mode 0711",
-                 directory, path);
+    log::warning(
+        "node.spool_dir {}: only root can enter {}, so the batch scripts of other users "
+        "cannot run; it needs mode 0711",
+        directory, path);
     return;
   }
 }
@@ -80,7 +81,8 @@ Result<Spool> Spool::open(const std::string& directory) {
   Spool spool;
   spool.directory_ = directory;
   if (directory.empty() || directory.front() != '/')
-    return Error{Errc::config_invalid, format("node.spool_dir '{}' is not an absolute path", directory)};
+    return Error{Errc::config_invalid,
+                 format("node.spool_dir '{}' is not an absolute path", directory)};
   ROTA_CHECK(make_directory(directory, 0711));
   ROTA_CHECK(make_directory(directory + "/runs", 0700));
   ROTA_CHECK(make_directory(spool.scripts_directory(), 0711));
@@ -106,9 +108,7 @@ std::string Spool::id() const {
   return format("{:08x}", static_cast<std::uint32_t>(hash));
 }
 
-std::string Spool::record_path(RunId run) const {
-  return directory_ + "/runs/" + run_name(run);
-}
+std::string Spool::record_path(RunId run) const { return directory_ + "/runs/" + run_name(run); }
 
 Result<Fd> Spool::create(const StepOrder& order) {
   const std::string path = record_path(order.launch.run);
@@ -177,8 +177,8 @@ Result<Fd> Spool::listen() const {
   const Fd place(::open(directory_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!place || !socket) return failed("open", path);
-  // By the directory's descriptor, as a socket's path is short; and renamed when it listens, so that
-  // nobody meets a socket that refuses.
+  // By the directory's descriptor, as a socket's path is short; and renamed when it listens, so
+  // that nobody meets a socket that refuses.
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string name = format("/proc/self/fd/{}/{}.new", place.get(), step_socket_name);

@@ -59,7 +59,8 @@ void StepLine::send(const StepCommand& command) {
   if (!socket_.is_open()) return;
   const std::string packet = proto::encode(command);
   // A line that takes nothing any more is about to close, and then its record is read.
-  if (::send(socket_.native_handle(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+  if (::send(socket_.native_handle(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) <
+      0)
     log::debug("rstepd does not listen: {}", errno);
 }
 

@@ -1,9 +1,8 @@
 // gpud/steps_adopt.cpp - runs without their rstepd: what an earlier rgpud left, what a kill left.
-#include <csignal>
-
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <csignal>
 #include <filesystem>
 
 #include "common/clock.h"
@@ -93,8 +92,8 @@ void Steps::adopt_one(Spool::Found found, std::vector<AdoptedRun>& adopted) {
 
 /// A cgroup without a record: an end was told although something could not be killed then.
 void Steps::remove_strays() {
-  for (const std::string& base : {facts_.cgroups.tracking, facts_.cgroups.memory,
-                                  facts_.cgroups.cpuset}) {
+  for (const std::string& base :
+       {facts_.cgroups.tracking, facts_.cgroups.memory, facts_.cgroups.cpuset}) {
     if (base.empty()) continue;
     for (const std::string& name : directories_in(base)) {
       const auto run = run_from_name(name);
@@ -119,7 +118,8 @@ boost::asio::awaitable<void> Steps::clean_stray(std::string path) {
 void Steps::begin_clean(RunId run, std::string why) {
   log::warning("job {}: {}; ending what it left", run_name(run), why);
   steps_[run].state = State::cleaning;
-  boost::asio::co_spawn(executor_, clean(run, std::move(why)), net::log_end("clean-up of job " + run_name(run)));
+  boost::asio::co_spawn(executor_, clean(run, std::move(why)),
+                        net::log_end("clean-up of job " + run_name(run)));
 }
 
 boost::asio::awaitable<void> Steps::clean(RunId run, std::string why) {

@@ -10,11 +10,11 @@ namespace rota {
 /// What NVML says of a device. The UUID is its identity; the index may change with the driver.
 struct Gpu {
   std::string uuid;
-  std::string model;        // "Tesla V100-SXM2-32GB"
+  std::string model;  // "Tesla V100-SXM2-32GB"
   std::uint64_t memory_bytes = 0;
-  std::uint32_t index = 0;  // NVML's order
-  std::uint32_t minor = 0;  // the N of /dev/nvidiaN
-  std::string pci_bus_id;   // "00000000:06:00.0"
+  std::uint32_t index = 0;      // NVML's order
+  std::uint32_t minor = 0;      // the N of /dev/nvidiaN
+  std::string pci_bus_id;       // "00000000:06:00.0"
   std::int32_t numa_node = -1;  // -1: not known
   /// Distance to every GPU of the node in NVML's order, itself included: number of NVLinks
   /// when positive, else minus NVML's topology level (-10 one switch ... -50 across sockets).

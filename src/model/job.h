@@ -43,9 +43,9 @@ std::optional<JobKind> job_kind_from(std::string_view text);
 /// Why a pending job waits: Slurm's short words, with the numbers behind them in JobView::reason.
 enum class WaitReason : std::uint8_t {
   none = 0,
-  resources = 1,      // first in line, its resources are held by others
-  priority = 2,       // jobs before it wait as well
-  node_down = 3,      // would fit, if nodes that are down were up
+  resources = 1,  // first in line, its resources are held by others
+  priority = 2,   // jobs before it wait as well
+  node_down = 3,  // would fit, if nodes that are down were up
 };
 std::string_view name_of(WaitReason reason);
 
@@ -172,12 +172,12 @@ struct Job {
   WallTime submit_time;
   WallTime start_time;  // of the present or last run
   WallTime end_time;
-  Placement placement;            // parts that are held; empty when none is
-  std::vector<NodeId> nodes;      // of the present or last run, kept after its end
-  std::vector<NodeId> started;    // nodes that reported the start
-  std::optional<RunEnd> end;      // first word about how this run ends; decides the final state
+  Placement placement;          // parts that are held; empty when none is
+  std::vector<NodeId> nodes;    // of the present or last run, kept after its end
+  std::vector<NodeId> started;  // nodes that reported the start
+  std::optional<RunEnd> end;    // first word about how this run ends; decides the final state
   bool cancel_requested = false;
-  std::int64_t elapsed_ms = 0;    // of the last run
+  std::int64_t elapsed_ms = 0;          // of the last run
   LaunchMode mode = LaunchMode::batch;  // of its payload: whether the first node's end is the job's
   std::vector<std::uint32_t> tasks_per_node;  // of `nodes`
 

@@ -74,10 +74,11 @@ Result<std::string> output_path(std::string_view pattern, const OutputContext& c
         path += '%';
         break;
       default:
-        return Error{Errc::job_invalid,
-                     format("unknown pattern in '{}' at column {}; known are %j (job), %x (name), %u "
-                            "(user), %N (node), %t (task), %r (restart), %%",
-                            pattern, start + 1)};
+        return Error{
+            Errc::job_invalid,
+            format("unknown pattern in '{}' at column {}; known are %j (job), %x (name), %u "
+                   "(user), %N (node), %t (task), %r (restart), %%",
+                   pattern, start + 1)};
     }
   }
   return path;

@@ -18,9 +18,9 @@ struct OutputContext {
   std::uint32_t task = 0;
 };
 
-/// Expands %j (job id), %x (name), %u (user), %N (node), %t (task), %r (restart), %%; a number after
-/// the % pads with zeros ("%5j"). Relative paths start at `working_directory`. An unknown letter is an
-/// error that names it and those we know.
+/// Expands %j (job id), %x (name), %u (user), %N (node), %t (task), %r (restart), %%; a number
+/// after the % pads with zeros ("%5j"). Relative paths start at `working_directory`. An unknown
+/// letter is an error that names it and those we know.
 Result<std::string> output_path(std::string_view pattern, const OutputContext& context,
                                 std::string_view working_directory);
 

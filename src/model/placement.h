@@ -15,7 +15,7 @@ struct NodePart {
   std::uint32_t task_count = 0;
   std::vector<std::uint16_t> gpus;  // positions in the node's inventory, ascending
   std::uint32_t cpu_count = 0;
-  std::uint64_t memory_bytes = 0;   // 0: not limited
+  std::uint64_t memory_bytes = 0;  // 0: not limited
 
   friend bool operator==(const NodePart&, const NodePart&) = default;
   static auto fields(auto& m) {

@@ -17,8 +17,9 @@ namespace {
 constexpr std::size_t host_bytes_max = 253;  // the longest name that DNS can hold
 
 Error bad_address(std::string_view text, std::string_view what) {
-  return Error{Errc::invalid_argument,
-               format("address '{}': {}; write host:port, 10.0.0.1:port or [::1]:port", text, what)};
+  return Error{
+      Errc::invalid_argument,
+      format("address '{}': {}; write host:port, 10.0.0.1:port or [::1]:port", text, what)};
 }
 
 Endpoints loopback(std::uint16_t port) {

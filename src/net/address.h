@@ -21,8 +21,9 @@ struct HostPort {
 /// "node1:7118", "10.0.0.1:7118", "[::1]:7118". Port 0 is for listeners only.
 Result<HostPort> parse_host_port(std::string_view text);
 
-/// The endpoints of a host that needs no look-up: a literal address or "localhost". Empty for a name.
-/// Commands start a thousand times a second, and getaddrinfo costs more than the rest of a session.
+/// The endpoints of a host that needs no look-up: a literal address or "localhost". Empty for a
+/// name. Commands start a thousand times a second, and getaddrinfo costs more than the rest of a
+/// session.
 Endpoints literal_endpoints(const HostPort& target);
 
 /// Asks the system's resolver: blocks for as long as that takes.

@@ -1,2 +1,3 @@
-// net/asio_impl.cpp - Asio's own functions, compiled once for all (BOOST_ASIO_SEPARATE_COMPILATION).
+// net/asio_impl.cpp - Asio's own functions, compiled once for all
+// (BOOST_ASIO_SEPARATE_COMPILATION).
 #include <boost/asio/impl/src.hpp>

@@ -9,6 +9,7 @@
 #include "net/address.h"
 #include "net/errand.h"
 #include "net/handshake.h"
+#include "net/hang_guard.h"
 #include "net/munge.h"
 #include "net/session.h"
 #include "net/stream.h"
@@ -34,9 +35,8 @@ struct Call {
 
   /// "127.0.0.1:7117: Connection refused; is rctld running there? check ..."
   Error unreachable(std::string_view what) const {
-    return Error{Errc::unreachable,
-                 format("{}: {}; is {} running there? check {}", options.address, what,
-                        options.daemon, options.address_source)};
+    return Error{Errc::unreachable, format("{}: {}; is {} running there? check {}", options.address,
+                                           what, options.daemon, options.address_source)};
   }
   Error no_answer(std::string_view what) const {
     return unreachable(format("{} within {}", what, duration_format(options.limit)));
@@ -109,9 +109,9 @@ Error broken_off(const Call& call, const Error& error) {
   if (error.code == Errc::timed_out) return call.no_answer("no answer to the handshake");
   if (error.code == Errc::peer_lost)
     return call.unreachable(format("closed during the handshake ({})", error.detail));
-  return Error{error.code, format("{}: {}; is it {} that listens there? check {}",
-                                  call.options.address, error.detail, call.options.daemon,
-                                  call.options.address_source)};
+  return Error{error.code,
+               format("{}: {}; is it {} that listens there? check {}", call.options.address,
+                      error.detail, call.options.daemon, call.options.address_source)};
 }
 
 awaitable<Result<Answer>> receive_answer(Call& call, Stream& stream) {
@@ -129,22 +129,60 @@ awaitable<Result<Answer>> receive_answer(Call& call, Stream& stream) {
   }
 }
 
-Error munge_failed(const Call& call, const Error& error) {
-  if (error.code != Errc::timed_out) return call.failed_auth(error.detail);
+Error munged_hangs(const Call& call) {
   const std::string& socket = call.options.munge_socket;
   return call.failed_auth(format("munged at {} did not answer within {}; is munged running?",
                                  socket.empty() ? "its default socket" : socket,
                                  duration_format(call.options.limit)));
 }
 
+Error munge_failed(const Call& call, const Error& error) {
+  if (error.code == Errc::timed_out) return munged_hangs(call);
+  return call.failed_auth(error.detail);
+}
+
+/// One question to munged: on a thread of its own, or for a command on this one.
+template <class T>
+class MungeQuestion {
+ public:
+  MungeQuestion(Call& call, std::function<Result<T>()> ask) : call_(call) {
+    if (call.options.hang_exit_code == 0)
+      errand_.emplace(call.errands, std::move(ask));
+    else
+      ask_ = std::move(ask);
+  }
+  awaitable<Result<T>> answer() {
+    if (!errand_) {
+      auto said = ask_here();
+      if (!said) co_return munge_failed(call_, said.error());
+      co_return *std::move(said);
+    }
+    auto said = co_await errand_->result(call_.deadline);
+    if (!said) co_return munge_failed(call_, said.error());
+    co_return *std::move(said);
+  }
+
+ private:
+  Result<T> ask_here() {
+    const HangGuard guard(call_.deadline,
+                          format("{}: {}", call_.options.program, munged_hangs(call_).message()),
+                          call_.options.hang_exit_code);
+    return ask_();
+  }
+
+  Call& call_;
+  std::optional<Errand<T>> errand_;
+  std::function<Result<T>()> ask_;
+};
+
 /// Who answered, by MUNGE's word, and the keys that only he and we have.
 awaitable<Result<SessionKeys>> check_answer(Call& call, std::string credential, Peer& peer) {
   auto decode = [socket = call.options.munge_socket, credential = std::move(credential)] {
     return munge_decode(socket, credential);
   };
-  Errand<Credential> errand(call.errands, std::move(decode));
-  auto read = co_await errand.result(call.deadline);
-  if (!read) co_return munge_failed(call, read.error());
+  MungeQuestion<Credential> question(call, std::move(decode));
+  auto read = co_await question.answer();
+  if (!read) co_return std::move(read).error();
   if (read->uid != call.options.peer_uid)
     co_return call.failed_auth(
         format("answered by uid {}, but {} runs as uid {}: somebody else listens there, or "
@@ -168,11 +206,10 @@ Error refused(const Call& call, const Refusal& refusal) {
 }
 
 awaitable<Result<std::shared_ptr<Connection>>> shake_hands(Call& call,
-                                                           Errand<std::string>& encoding,
+                                                           MungeQuestion<std::string>& encoding,
                                                            std::shared_ptr<Stream> stream) {
-  auto credential = co_await encoding.result(call.deadline);
-  if (!credential) co_return munge_failed(call, credential.error());
-  stream->send(encode_hello(*credential));
+  ROTA_CO_TRY(const auto credential, co_await encoding.answer());
+  stream->send(encode_hello(credential));
   ROTA_CO_TRY(auto answer, co_await receive_answer(call, *stream));
   if (answer.status == AnswerStatus::refused) co_return refused(call, answer.refusal);
   Peer peer;
@@ -182,10 +219,10 @@ awaitable<Result<std::shared_ptr<Connection>>> shake_hands(Call& call,
 }
 
 awaitable<Result<std::shared_ptr<Connection>>> carry_out(std::shared_ptr<Call> call) {
-  // munged is asked while the connect is under way: each takes about as long as the other.
+  // A thread asks munged while the connect is under way: each takes about as long as the other.
   auto encode = [socket = call->options.munge_socket, payload = proto::encode(call->secret),
                  uid = call->options.peer_uid] { return munge_encode(socket, payload, uid); };
-  Errand<std::string> encoding(call->errands, std::move(encode));
+  MungeQuestion<std::string> encoding(*call, std::move(encode));
   ROTA_CO_TRY(auto endpoints, co_await find_endpoints(*call));
   ROTA_CO_TRY(const auto stream, co_await dial(*call, std::move(endpoints)));
   auto session = co_await shake_hands(*call, encoding, stream);

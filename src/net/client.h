@@ -12,18 +12,24 @@
 namespace rota::net {
 
 struct ConnectOptions {
-  std::string address;           // host:port
-  std::string munge_socket;      // "": libmunge's default
-  std::uint32_t peer_uid = 0;    // the only uid that may read our credential and answer it
+  std::string address;         // host:port
+  std::string munge_socket;    // "": libmunge's default
+  std::uint32_t peer_uid = 0;  // the only uid that may read our credential and answer it
   Duration limit = std::chrono::seconds(5);  // for name look-up, connect and handshake together
   // For the error's words only: who should be there, and where its address came from.
   std::string daemon = "rctld";
   std::string address_source = "controller.address in rota.yaml or $ROTA_CONTROLLER";
+  // Not 0: this is a command that does nothing else meanwhile. MUNGE is then asked on this very
+  // thread, which saves starting one, a fifth of what a short command costs. Should munged hang,
+  // the process says so on standard error at the limit and ends with this exit code
+  // (net/hang_guard.h).
+  int hang_exit_code = 0;
+  std::string program = "rota";  // the first word of that last line
 };
 
 /// A session with the daemon at `address`. The error says which address was tried, what failed and
-/// what to check. The listener takes the session for good only with its first frame, which proves that
-/// we hold the key: send it soon.
+/// what to check. The listener takes the session for good only with its first frame, which proves
+/// that we hold the key: send it soon.
 awaitable<Result<std::shared_ptr<Connection>>> connect(boost::asio::any_io_executor executor,
                                                        ConnectOptions options);
 

@@ -57,8 +57,8 @@ Result<std::optional<proto::Frame>> Session::next_frame() {
   const std::span<const unsigned char, seal_tag_size> tag(bytes.data() + size - seal_tag_size,
                                                           seal_tag_size);
   if (!opener_.open(header.sequence, head, body, tag))
-    return Error{Errc::frame_forged, format("frame {} of type {}: its seal is broken",
-                                            header.sequence, header.type)};
+    return Error{Errc::frame_forged,
+                 format("frame {} of type {}: its seal is broken", header.sequence, header.type)};
   ++sequence_in_;
   proto::Frame frame;
   frame.type = header.type;
@@ -108,14 +108,16 @@ void Session::send_frame(std::uint16_t type, std::uint32_t call, std::uint16_t f
   if (body.size() > body_max) {
     // Our own doing, but one session's: the peer would refuse it, and the others must not suffer.
     const Error why{Errc::frame_too_long, format("{} bytes of type {} were to be sent, at most {} "
-                                                 "are allowed", body.size(), type, body_max)};
+                                                 "are allowed",
+                                                 body.size(), type, body_max)};
     log::error("session with {} (uid {}) ended: {}", peer_.address, peer_.uid, why.message());
     return stream_->end(why);
   }
   const std::size_t size = proto::FrameHeader::size + body.size() + seal_tag_size;
   if (stream_->backlog_bytes() + size > backlog_bytes_max) {
     fail(Error{Errc::too_large, format("{} bytes wait for this peer, which does not read them; at "
-                                       "most {} may", stream_->backlog_bytes(), backlog_bytes_max)});
+                                       "most {} may",
+                                       stream_->backlog_bytes(), backlog_bytes_max)});
     return;
   }
 

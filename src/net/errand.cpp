@@ -51,8 +51,8 @@ void ErrandPool::Shared::serve(std::shared_ptr<Shared> shared) {
     work.call = nullptr;
     lock.lock();
     shared->running.erase(mark);
-    // Under the lock, so that abandon() returns only when no thread can reach the executor. The waiter
-    // itself is touched on the executor alone: its timer must not be destroyed here.
+    // Under the lock, so that abandon() returns only when no thread can reach the executor. The
+    // waiter itself is touched on the executor alone: its timer must not be destroyed here.
     if (shared->executor)
       boost::asio::post(*shared->executor, [waiter = std::move(work.waiter)] {
         if (const auto wakeup = waiter.lock()) wakeup->notify();

@@ -13,9 +13,10 @@
 
 namespace rota::net {
 
-/// A few threads, started when there is work. Neither libmunge nor getaddrinfo can be interrupted, and
-/// both may hang for ten seconds; so the threads are detached, an errand can be given up at its deadline,
-/// and a pool that goes away leaves them to end by themselves without touching the executor again.
+/// A few threads, started when there is work. Neither libmunge nor getaddrinfo can be interrupted,
+/// and both may hang for ten seconds; so the threads are detached, an errand can be given up at its
+/// deadline, and a pool that goes away leaves them to end by themselves without touching the
+/// executor again.
 class ErrandPool {
  public:
   ErrandPool(boost::asio::any_io_executor executor, unsigned threads_max);
@@ -23,15 +24,16 @@ class ErrandPool {
   ErrandPool(const ErrandPool&) = delete;
   ErrandPool& operator=(const ErrandPool&) = delete;
 
-  /// From now on nothing is started; whoever waits is told so at once. Called on the executor's thread.
+  /// From now on nothing is started; whoever waits is told so at once. Called on the executor's
+  /// thread.
   void abandon();
 
  private:
   template <class T>
   friend class Errand;
   struct Shared;
-  /// Runs `call` on a thread, then wakes `waiter` on the executor; drops both if the waiter is gone by
-  /// then. False when no thread can be had.
+  /// Runs `call` on a thread, then wakes `waiter` on the executor; drops both if the waiter is gone
+  /// by then. False when no thread can be had.
   bool start(std::function<void()> call, std::weak_ptr<Wakeup> waiter);
 
   boost::asio::any_io_executor executor_;

@@ -1,4 +1,4 @@
-// net/greeting.cpp - hello, credential, answer, first frame: a row of steps, each of which may refuse.
+// net/greeting.cpp - hello, credential, answer, first frame: each step may refuse.
 #include "net/greeting.h"
 
 #include "net/munge.h"
@@ -85,7 +85,8 @@ awaitable<Result<SessionKeys>> answer_claim(GreetingDesk& desk, Guest& guest, Cl
   co_return keys;
 }
 
-/// Whoever replays a credential gets as far as this, and no further: without the key there is no frame.
+/// Whoever replays a credential gets as far as this, and no further: without the key there is no
+/// frame.
 awaitable<Result<void>> await_proof(Session& session, Guest& guest) {
   auto first = co_await session.read_until(guest.deadline);
   if (!first) {

@@ -1,4 +1,4 @@
-// net/greeting.h - the listener's side of one handshake, from the first byte to the first sealed frame.
+// net/greeting.h - the listener's side of one handshake, up to the first sealed frame.
 #pragma once
 #include <functional>
 #include <memory>
@@ -17,8 +17,8 @@ struct Guest {
   std::shared_ptr<Stream> stream;
   std::string address;  // for the log
   Deadline deadline;
-  /// Waits for its peer, not for MUNGE: such a one makes way when there are too many. The others have
-  /// shown a credential, and munged will be done with them soon.
+  /// Waits for its peer, not for MUNGE: such a one makes way when there are too many. The others
+  /// have shown a credential, and munged will be done with them soon.
   bool may_be_dropped = true;
 };
 
@@ -33,8 +33,8 @@ struct GreetingDesk {
   std::function<void(const Guest&, const Error&)> on_refusal;
 };
 
-/// A session whose client holds the key: its first frame has come, and its seal is good. On failure the
-/// peer has been told why where that can help it, and the socket is closed.
+/// A session whose client holds the key: its first frame has come, and its seal is good. On failure
+/// the peer has been told why where that can help it, and the socket is closed.
 awaitable<Result<std::shared_ptr<Session>>> greet(GreetingDesk& desk, Guest& guest);
 
 }  // namespace rota::net

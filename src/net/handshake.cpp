@@ -117,8 +117,8 @@ Result<std::optional<std::string>> decode_hello(std::string_view received) {
   if (received.size() < hello_head_size) return std::optional<std::string>();
   const auto version = get<std::uint16_t>(received, 4);
   if (version != protocol_version)
-    return Error{Errc::protocol_mismatch,
-                 format("version {} of the protocol; this side speaks {}", version, protocol_version)};
+    return Error{Errc::protocol_mismatch, format("version {} of the protocol; this side speaks {}",
+                                                 version, protocol_version)};
   const auto length = get<std::uint32_t>(received, 8);
   if (length == 0 || length > credential_size_max)
     return Error{Errc::malformed, format("credential of {} bytes, 1 to {} are allowed", length,

@@ -1,4 +1,4 @@
-// net/handshake.h - the bytes of the handshake: what is said, within which bounds, and the keys it gives.
+// net/handshake.h - the bytes of the handshake, their bounds, and the keys they give.
 //
 // Nothing here does I/O. doc/wire.md says the same in words.
 #pragma once
@@ -14,8 +14,8 @@
 namespace rota::net {
 
 inline constexpr std::uint16_t protocol_version = 1;
-inline constexpr std::size_t hello_head_size = 12;   // magic, version, reserved, length
-inline constexpr std::size_t answer_head_size = 5;   // status, length
+inline constexpr std::size_t hello_head_size = 12;  // magic, version, reserved, length
+inline constexpr std::size_t answer_head_size = 5;  // status, length
 inline constexpr std::uint32_t credential_size_max = 16 << 10;
 inline constexpr std::uint32_t refusal_size_max = 1 << 10;
 inline constexpr std::size_t secret_size = 32;  // of a nonce, and of a key half
@@ -41,7 +41,8 @@ struct ServerSecret {
   static auto fields(auto& m) { return std::tie(m.label, m.client_nonce, m.nonce, m.key_half); }
 };
 
-/// Why there is no session. Sent in clear by whoever answers, so it is for people, not to be trusted.
+/// Why there is no session. Sent in clear by whoever answers, so it is for people, not to be
+/// trusted.
 struct Refusal {
   std::uint16_t code = 0;  // Errc
   std::string text;
@@ -56,8 +57,8 @@ Result<ServerSecret> decode_server_secret(std::string_view payload, const Client
 
 /// Client -> server.
 std::string encode_hello(std::string_view credential);
-/// The credential of a whole hello; nothing while it is still incomplete. Anything that cannot become
-/// a hello is refused at its first wrong byte.
+/// The credential of a whole hello; nothing while it is still incomplete. Anything that cannot
+/// become a hello is refused at its first wrong byte.
 Result<std::optional<std::string>> decode_hello(std::string_view received);
 
 /// Server -> client.

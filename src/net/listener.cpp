@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "net/address.h"
 #include "net/greeting.h"
+#include "net/log_end.h"
 
 namespace rota::net {
 namespace asio = boost::asio;
@@ -57,18 +58,6 @@ struct Door : std::enable_shared_from_this<Door> {
   GreetingDesk desk;
 };
 
-/// The end of a coroutine that nobody waits for: nothing may leave it unseen.
-auto log_end(const char* what) {
-  return [what](std::exception_ptr thrown) {
-    if (thrown == nullptr) return;
-    try {
-      std::rethrow_exception(thrown);
-    } catch (const std::exception& exception) {
-      log::error("{} ended by an exception: {}", what, exception.what());
-    }
-  };
-}
-
 Result<Endpoint> listen_endpoint(const std::string& address) {
   ROTA_TRY(const auto target, parse_host_port(address));
   Endpoints endpoints = literal_endpoints(target);
@@ -89,8 +78,8 @@ Result<void> Door::open() {
   if (!error) acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(tcp::acceptor::max_listen_connections, error);
   if (error)
-    return Error{Errc::io_failed, format("cannot listen on {}: {}", options.address,
-                                         error.message())};
+    return Error{Errc::io_failed,
+                 format("cannot listen on {}: {}", options.address, error.message())};
   desk.take_place = [this] { return take_place(); };
   desk.on_refusal = [this](const Guest& guest, const Error& why) {
     if (!stopped) log->refused(guest.address, why);
@@ -113,8 +102,7 @@ void Door::stop() {
 std::shared_ptr<void> Door::take_place() {
   if (*session_count >= options.sessions_max) return nullptr;
   ++*session_count;
-  return std::shared_ptr<void>(session_count.get(),
-                               [count = session_count](void*) { --*count; });
+  return std::shared_ptr<void>(session_count.get(), [count = session_count](void*) { --*count; });
 }
 
 /// The oldest handshake that waits for its peer is closed. False when there is none.
@@ -131,8 +119,9 @@ bool Door::drop_oldest(const Error& why) {
 
 /// One more handshake fits after this. When all wait for MUNGE, so do those outside: in the kernel.
 awaitable<void> Door::make_room() {
-  const Error why{Errc::busy, format("made way for a newer connection: {} handshakes were under way",
-                                     options.half_open_max)};
+  const Error why{Errc::busy,
+                  format("made way for a newer connection: {} handshakes were under way",
+                         options.half_open_max)};
   while (!stopped && guests.size() >= options.half_open_max && !drop_oldest(why))
     co_await room.wait(deadline_after(options.handshake_limit));
 }

@@ -7,7 +7,8 @@
 
 namespace rota::net {
 
-/// co_spawn(io, work(), log_end("work")): what escapes a coroutine is our mistake; say so and go on.
+/// co_spawn(io, work(), log_end("work")): what escapes a coroutine is our mistake; say so and go
+/// on.
 inline auto log_end(std::string name) {
   return [name = std::move(name)](std::exception_ptr failure) {
     if (!failure) return;

@@ -60,9 +60,9 @@ Error decode_failed(const Context& context, munge_err_t error) {
     case EMUNGE_CRED_REPLAYED:
       return Error{Errc::auth_failed, "replayed credential: it has been used before"};
     case EMUNGE_CRED_UNAUTHORIZED:
-      return Error{Errc::auth_failed,
-                   format("credential meant for another uid: this process runs as uid {}",
-                          geteuid())};
+      return Error{
+          Errc::auth_failed,
+          format("credential meant for another uid: this process runs as uid {}", geteuid())};
     case EMUNGE_CRED_INVALID:
       return Error{Errc::auth_failed,
                    "credential made with another MUNGE key: is munge.key the same on both hosts?"};
@@ -84,6 +84,9 @@ Error decode_failed(const Context& context, munge_err_t error) {
 
 Result<std::string> munge_encode(const std::string& socket, std::string_view payload,
                                  std::uint32_t reader_uid, std::chrono::seconds lifetime) {
+  // To MUNGE this number means everybody; to us it is nobody's.
+  if (reader_uid == static_cast<std::uint32_t>(MUNGE_UID_ANY))
+    return Error{Errc::invalid_argument, format("uid {} is nobody's", reader_uid)};
   const Context context = make_context(socket);
   const auto set = [&context](munge_opt_t option, auto value) {
     ROTA_ASSERT(munge_ctx_set(context.get(), option, value) == EMUNGE_SUCCESS);

@@ -20,8 +20,8 @@ struct Credential {
 };
 
 /// A credential that only `reader_uid` can read. `socket` "" is libmunge's own default.
-/// Fails with io_failed, naming the socket, when munged does not answer. Libmunge tries for up to ten
-/// seconds, so nobody who has something else to do waits for this on his own thread.
+/// Fails with io_failed, naming the socket, when munged does not answer. Libmunge tries for up to
+/// ten seconds, so nobody who has something else to do waits for this on his own thread.
 Result<std::string> munge_encode(const std::string& socket, std::string_view payload,
                                  std::uint32_t reader_uid,
                                  std::chrono::seconds lifetime = credential_lifetime);

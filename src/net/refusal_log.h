@@ -1,4 +1,4 @@
-// net/refusal_log.h - log lines about peers that were refused, few enough that a flood fills no disk.
+// net/refusal_log.h - log lines about refused peers, few enough that no flood fills a disk.
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -14,8 +14,8 @@
 
 namespace rota::net {
 
-/// Which lines are written and which are only counted. Each cause (error code) has an allowance of its
-/// own, so that a flood of one cannot hide another. Pure: time is an argument.
+/// Which lines are written and which are only counted. Each cause (error code) has an allowance of
+/// its own, so that a flood of one cannot hide another. Pure: time is an argument.
 class RefusalCount {
  public:
   static constexpr std::uint32_t burst = 20;                              // lines at once

@@ -23,8 +23,8 @@ namespace {
 const EVP_CIPHER* aes_256_gcm() {
   static const EVP_CIPHER* const cipher = [] {
     // No configuration file is read: it could only add engines and cost time.
-    ROTA_ASSERT(OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT,
-                                    nullptr) == 1);
+    ROTA_ASSERT(
+        OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr) == 1);
 #if OPENSSL_VERSION_MAJOR < 4
     return EVP_CIPHER_meth_dup(EVP_aes_256_gcm());
 #else
@@ -100,8 +100,8 @@ void Sealer::seal(std::uint64_t sequence, std::span<const unsigned char> header,
   int written = 0;
   run(context_.get(), nonce_of(salt_, sequence).data(), header, body);
   ROTA_ASSERT(EVP_CipherFinal_ex(context_.get(), tag.data(), &written) == 1);
-  ROTA_ASSERT(EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_GET_TAG, seal_tag_size,
-                                  tag.data()) == 1);
+  ROTA_ASSERT(
+      EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_GET_TAG, seal_tag_size, tag.data()) == 1);
 }
 
 Opener::Opener(const DirectionKey& key) : context_(make_context(key, false)), salt_(key.salt) {}

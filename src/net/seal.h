@@ -18,8 +18,8 @@ inline constexpr std::size_t seal_tag_size = 16;
 
 /// What one direction of a session is sealed with. Wiped when it goes.
 struct DirectionKey {
-  static constexpr std::size_t key_size = 32;   // AES-256
-  static constexpr std::size_t salt_size = 4;   // first bytes of every nonce
+  static constexpr std::size_t key_size = 32;  // AES-256
+  static constexpr std::size_t salt_size = 4;  // first bytes of every nonce
   std::array<unsigned char, key_size> key{};
   std::array<unsigned char, salt_size> salt{};
 

@@ -41,9 +41,7 @@ void Stream::keep_alive() {
 
 // ---- in ----
 
-std::span<unsigned char> Stream::received() {
-  return {in_.get() + in_begin_, in_end_ - in_begin_};
-}
+std::span<unsigned char> Stream::received() { return {in_.get() + in_begin_, in_end_ - in_begin_}; }
 
 void Stream::consume(std::size_t bytes) {
   ROTA_ASSERT(bytes <= in_end_ - in_begin_);
@@ -64,8 +62,8 @@ awaitable<Result<void>> Stream::receive(Deadline deadline) {
   }
 }
 
-/// Free space at the end for the next receive. Not while one is under way: it writes there. The space
-/// grows with what has really come, never with what a header promises.
+/// Free space at the end for the next receive. Not while one is under way: it writes there. The
+/// space grows with what has really come, never with what a header promises.
 void Stream::make_room() {
   const std::size_t kept = in_end_ - in_begin_;
   const std::size_t wanted = std::max(room_wanted_, std::bit_ceil(kept * 2));
@@ -84,11 +82,11 @@ void Stream::make_room() {
 void Stream::start_receive() {
   make_room();
   receiving_ = true;
-  socket_.async_read_some(asio::buffer(in_.get() + in_end_, in_size_ - in_end_),
-                          [self = shared_from_this()](boost::system::error_code error,
-                                                      std::size_t bytes) {
-                            self->on_received(error, bytes);
-                          });
+  socket_.async_read_some(
+      asio::buffer(in_.get() + in_end_, in_size_ - in_end_),
+      [self = shared_from_this()](boost::system::error_code error, std::size_t bytes) {
+        self->on_received(error, bytes);
+      });
 }
 
 void Stream::on_received(boost::system::error_code error, std::size_t bytes) {
@@ -119,8 +117,8 @@ void Stream::on_received(boost::system::error_code error, std::size_t bytes) {
 // ---- out ----
 
 std::string& Stream::tail(std::size_t bytes) {
-  const bool full = !chunks_.empty() && !chunks_.back().empty() &&
-                    chunks_.back().size() + bytes > chunk_size;
+  const bool full =
+      !chunks_.empty() && !chunks_.back().empty() && chunks_.back().size() + bytes > chunk_size;
   if (chunks_.empty() || full) chunks_.emplace_back();
   if (bytes > chunk_size) chunks_.back().reserve(bytes);
   return chunks_.back();

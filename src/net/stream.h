@@ -1,4 +1,4 @@
-// net/stream.h - a connected socket with buffers: reads in large pieces, writes what is queued at once.
+// net/stream.h - a connected socket with buffers: few large reads, few large writes.
 #pragma once
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -15,11 +15,12 @@
 
 namespace rota::net {
 
-/// Bytes both ways, nothing known of frames. Reads wait on the one timer; a read that times out leaves
-/// its receive standing, so nothing is lost and the next read goes on with it. Writes are gathered:
-/// all that is queued in one turn of the executor leaves in one system call.
+/// Bytes both ways, nothing known of frames. Reads wait on the one timer; a read that times out
+/// leaves its receive standing, so nothing is lost and the next read goes on with it. Writes are
+/// gathered: all that is queued in one turn of the executor leaves in one system call.
 ///
-/// It keeps itself alive while an operation is under way. Whoever uses it ends it: end(), end_gently().
+/// It keeps itself alive while an operation is under way. Whoever uses it ends it: end(),
+/// end_gently().
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   explicit Stream(boost::asio::ip::tcp::socket socket);
@@ -44,8 +45,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const Error& reason() const { return *reason_; }
   /// Closes at once, what is queued and what was received is dropped. The first reason stays.
   void end(Error reason);
-  /// Sends what is queued, then says goodbye and swallows what still comes until the peer has closed
-  /// too: a socket that is closed on unread bytes would take back what was just sent. At most `limit`.
+  /// Sends what is queued, then says goodbye and swallows what still comes until the peer has
+  /// closed too: a socket that is closed on unread bytes would take back what was just sent. At
+  /// most `limit`.
   void end_gently(Error reason, Duration limit);
   /// Back when all that was queued has been handed to the kernel, or the stream has ended.
   awaitable<void> written();
@@ -76,7 +78,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::size_t in_size_ = 0;
   std::size_t in_begin_ = 0;
   std::size_t in_end_ = 0;
-  std::size_t room_wanted_ = room_min;  // grows with a peer that fills it, shrinks with one that does not
+  std::size_t room_wanted_ = room_min;  // grows with a peer that fills it, and shrinks again
   bool receiving_ = false;
   Wakeup wakeup_;
 
@@ -84,7 +86,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::string writing_;
   bool write_scheduled_ = false;  // posted or under way
   std::size_t backlog_bytes_ = 0;
-  boost::asio::steady_timer changed_;  // never expires: cancelled to wake those who watch the backlog
+  boost::asio::steady_timer changed_;  // never expires: cancelled to wake those who watch
 
   bool ending_ = false;
   bool ended_ = false;

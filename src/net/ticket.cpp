@@ -33,8 +33,9 @@ Result<void> verify(const proto::Ticket& ticket, const std::string& key, std::ui
     return Error{Errc::denied,
                  format("the ticket is for uid {} and was shown by uid {}", ticket.uid, uid)};
   if (ticket.expires <= now)
-    return Error{Errc::denied, "the ticket has expired: ask the controller for a new one, and check "
-                               "the clocks if it does so again"};
+    return Error{Errc::denied,
+                 "the ticket has expired: ask the controller for a new one, and check "
+                 "the clocks if it does so again"};
   return {};
 }
 

@@ -1,8 +1,8 @@
 // proto/codec.h - values to bytes and back, driven by each record's one list of fields.
 //
 // Integers are fixed width, little endian. Strings and sequences carry a 32-bit count. A record
-// (anything with `fields`) carries the length of its body, so fields are only ever added at its end:
-// an old reader skips what it does not know, a new one keeps the default of what is not there.
+// (anything with `fields`) carries the length of its body, so fields are only ever added at its
+// end: an old reader skips what it does not know, a new one keeps the default of what is not there.
 #pragma once
 #include <bit>
 #include <concepts>
@@ -23,7 +23,9 @@
 namespace rota::proto {
 
 template <class T>
-concept Record = requires(T& m) { T::fields(m); };
+concept Record = requires(T& m) {
+  T::fields(m);
+};
 template <class T>
 concept Number = (std::integral<T> && !std::same_as<T, bool>) || std::is_enum_v<T>;
 

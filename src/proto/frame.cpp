@@ -57,10 +57,12 @@ Result<FrameHeader> decode_header(const FrameHeaderBytes& bytes, std::uint64_t s
   if ((header.flags & ~frame_flags_known) != 0)
     return Error{Errc::malformed, format("unknown flags {:#x}", header.flags)};
   if (header.length < frame_tag_size)
-    return Error{Errc::malformed, format("frame of {} bytes is shorter than its seal", header.length)};
+    return Error{Errc::malformed,
+                 format("frame of {} bytes is shorter than its seal", header.length)};
   if (header.length - frame_tag_size > body_max)
-    return Error{Errc::frame_too_long, format("{} bytes of type {}, at most {} are allowed",
-                                              header.length - frame_tag_size, header.type, body_max)};
+    return Error{Errc::frame_too_long,
+                 format("{} bytes of type {}, at most {} are allowed",
+                        header.length - frame_tag_size, header.type, body_max)};
   if (header.sequence != sequence_expected)
     return Error{Errc::frame_forged, format("frame {} came where {} was due: repeated or lost",
                                             header.sequence, sequence_expected)};

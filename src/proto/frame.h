@@ -12,11 +12,11 @@ namespace rota::proto {
 struct FrameHeader {
   static constexpr std::size_t size = 20;
 
-  std::uint32_t length = 0;    // of the sealed body that follows, tag included
-  std::uint16_t type = 0;      // the message's number
+  std::uint32_t length = 0;  // of the sealed body that follows, tag included
+  std::uint16_t type = 0;    // the message's number
   std::uint16_t flags = 0;
   std::uint64_t sequence = 0;  // counts up by one per direction; part of the seal's nonce
-  std::uint32_t call = 0;      // chosen by the caller, repeated in every answer; 0: no answer wanted
+  std::uint32_t call = 0;  // chosen by the caller, repeated in every answer; 0: no answer wanted
 
   friend bool operator==(const FrameHeader&, const FrameHeader&) = default;
 };

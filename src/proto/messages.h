@@ -99,9 +99,9 @@ struct CancelReply {
   static auto fields(auto& m) { return std::tie(m.done, m.refused); }
 };
 
-/// rqueue -> rctld: the jobs that match, in one or more QueueReply frames (flag `more` on all but the
-/// last). With `watch`, the call stays open after that: every later change of a matching job comes as
-/// a further QueueReply with `more` set, until the command closes the session.
+/// rqueue -> rctld: the jobs that match, in one or more QueueReply frames (flag `more` on all but
+/// the last). With `watch`, the call stays open after that: every later change of a matching job
+/// comes as a further QueueReply with `more` set, until the command closes the session.
 struct QueueRequest {
   static constexpr std::uint16_t number = 105;
   static constexpr std::uint32_t size_max = large_message;
@@ -144,14 +144,14 @@ struct LogsRequest {
   friend bool operator==(const LogsRequest&, const LogsRequest&) = default;
   static auto fields(auto& m) { return std::tie(m.job, m.task); }
 };
-/// The controller's word to a node that this user may do this, for a few seconds. The node sealed the
-/// key it is signed with to the controller when it registered.
+/// The controller's word to a node that this user may do this, for a few seconds. The node sealed
+/// the key it is signed with to the controller when it registered.
 struct Ticket {
   std::uint32_t uid = 0;  // who may present it
   JobId job;
   std::uint32_t restart = 0;
-  std::string purpose;    // "logs"
-  Owner owner;            // as whom the node acts
+  std::string purpose;  // "logs"
+  Owner owner;          // as whom the node acts
   std::string stdout_path;
   std::string stderr_path;
   WallTime expires;
@@ -178,8 +178,8 @@ enum class RunPhase : std::uint8_t { starting = 1, running = 2, ended = 3 };
 struct RunReport {
   RunId run;
   RunPhase phase = RunPhase::starting;
-  RunEnd end;          // when ended
-  WallTime start_time; // when running or ended
+  RunEnd end;           // when ended
+  WallTime start_time;  // when running or ended
   friend bool operator==(const RunReport&, const RunReport&) = default;
   static auto fields(auto& m) { return std::tie(m.run, m.phase, m.end, m.start_time); }
 };
@@ -240,8 +240,8 @@ struct LaunchRun {
                     m.tasks_per_node, m.submit_time, m.payload);
   }
 };
-/// rctld -> rgpud: end this run: SIGTERM, the kill wait, then SIGKILL. Answered by RunEnded; at once
-/// if the node knows nothing of it.
+/// rctld -> rgpud: end this run: SIGTERM, the kill wait, then SIGKILL. Answered by RunEnded; at
+/// once if the node knows nothing of it.
 struct EndRun {
   static constexpr std::uint16_t number = 206;
   static constexpr std::uint32_t size_max = small_message;

@@ -44,8 +44,8 @@ class Cluster {
 
   const Supply& at(NodeId id) const;
   const std::map<NodeId, Supply>& nodes() const { return nodes_; }
-  /// Changes whenever a node appears, changes size, or becomes usable or not: answers about an empty
-  /// cluster hold as long as it stays the same.
+  /// Changes whenever a node appears, changes size, or becomes usable or not: answers about an
+  /// empty cluster hold as long as it stays the same.
   std::uint64_t generation() const { return generation_; }
 
   /// Usable nodes by free GPUs, then free CPUs, then id: the tightest fit comes first.

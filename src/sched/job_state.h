@@ -15,8 +15,8 @@ enum class JobEvent : std::uint8_t {
   ended,     // every part is gone, for good
 };
 
-/// What the event makes of a job in `state`; nothing if the event cannot happen there. `final_state`
-/// is where `ended` leads.
+/// What the event makes of a job in `state`; nothing if the event cannot happen there.
+/// `final_state` is where `ended` leads.
 std::optional<JobState> next_state(JobState state, JobEvent event, JobState final_state);
 
 /// How a job whose run ended like this ends, if it does not start again.

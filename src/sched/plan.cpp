@@ -20,11 +20,11 @@ struct Next {
 
 std::string request_text(const JobSpec& spec) {
   const std::uint64_t gpus = spec.gpu_total();
-  std::string text = spec.task_count == 1
-                         ? format("1 task of {} CPU{}", spec.task.cpu_count,
-                                  spec.task.cpu_count == 1 ? "" : "s")
-                         : format("{} tasks of {} CPU{}", spec.task_count, spec.task.cpu_count,
-                                  spec.task.cpu_count == 1 ? "" : "s");
+  std::string text =
+      spec.task_count == 1
+          ? format("1 task of {} CPU{}", spec.task.cpu_count, spec.task.cpu_count == 1 ? "" : "s")
+          : format("{} tasks of {} CPU{}", spec.task_count, spec.task.cpu_count,
+                   spec.task.cpu_count == 1 ? "" : "s");
   if (gpus > 0) text = format("{} GPU{}, {}", gpus, gpus == 1 ? "" : "s", text);
   if (spec.node_count > 0)
     text += format(" on {} node{}", spec.node_count, spec.node_count == 1 ? "" : "s");
@@ -59,14 +59,14 @@ Plan plan(Cluster& cluster, Queue& queue) {
         line.push({*waiting.jobs.begin(), &waiting, waiting.jobs.begin()});
         break;
       case Fit::when_up:
-        explain_wait(waiting, WaitReason::node_down,
-                     format("needs {}: nodes that are down now would have it",
-                            request_text(waiting.spec)));
+        explain_wait(
+            waiting, WaitReason::node_down,
+            format("needs {}: nodes that are down now would have it", request_text(waiting.spec)));
         break;
       case Fit::never:
-        explain_wait(waiting, WaitReason::node_down,
-                     format("needs {}: more than all known nodes have",
-                            request_text(waiting.spec)));
+        explain_wait(
+            waiting, WaitReason::node_down,
+            format("needs {}: more than all known nodes have", request_text(waiting.spec)));
         break;
     }
   }

@@ -20,9 +20,9 @@ struct Plan {
 };
 
 /// First come, first served, packed: jobs start in the order of their ids until the first one that
-/// has to wait for resources; nobody goes past it. A job that does not fit the usable nodes even when
-/// they are empty holds nobody up. Same cluster, same queue: same plan. The cluster and the members of
-/// the queue are left as they were; only the reasons in the queue's classes are written.
+/// has to wait for resources; nobody goes past it. A job that does not fit the usable nodes even
+/// when they are empty holds nobody up. Same cluster, same queue: same plan. The cluster and the
+/// members of the queue are left as they were; only the reasons in the queue's classes are written.
 Plan plan(Cluster& cluster, Queue& queue);
 
 }  // namespace rota::sched

@@ -26,9 +26,9 @@ Shape shape_of(const JobSpec& spec);
 
 /// Whether a shape fits when nothing is held.
 enum class Fit : std::uint8_t {
-  yes,        // on the usable nodes
-  when_up,    // only with nodes that are not usable now
-  never,      // not on all nodes known
+  yes,      // on the usable nodes
+  when_up,  // only with nodes that are not usable now
+  never,    // not on all nodes known
 };
 
 /// Waiting jobs of one shape, in order of arrival, and why the first of them waits.

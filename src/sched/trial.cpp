@@ -8,8 +8,8 @@
 namespace rota::sched {
 namespace {
 
-/// How many tasks each of the job's nodes gets when the number of nodes is fixed: as even as can be,
-/// the larger parts first.
+/// How many tasks each of the job's nodes gets when the number of nodes is fixed: as even as can
+/// be, the larger parts first.
 std::uint32_t tasks_of_node(const JobSpec& spec, std::uint32_t index) {
   return spec.task_count / spec.node_count + (index < spec.task_count % spec.node_count ? 1 : 0);
 }
@@ -32,7 +32,8 @@ NodePart part_on(const Supply& node, const JobSpec& spec, std::uint32_t task_fir
   return part;
 }
 
-/// The usable node with the fewest free GPUs (then CPUs) that takes `tasks` tasks; none: no node does.
+/// The usable node with the fewest free GPUs (then CPUs) that takes `tasks` tasks; none: no node
+/// does.
 const Supply* tightest(const Cluster& cluster, const JobSpec& spec, std::uint32_t tasks,
                        const Placement& used) {
   const std::uint32_t gpus = tasks * spec.task.gpu_count + spec.node.gpu_count;
@@ -77,7 +78,8 @@ std::optional<Placement> place_on_few(const Cluster& cluster, const JobSpec& spe
   for (const auto& [tasks, id] : room) {
     const std::uint32_t left = spec.task_count - task_first;
     if (tasks >= left) {
-      placement.push_back(part_on(*tightest(cluster, spec, left, placement), spec, task_first, left));
+      placement.push_back(
+          part_on(*tightest(cluster, spec, left, placement), spec, task_first, left));
       return placement;
     }
     placement.push_back(

@@ -1,5 +1,6 @@
-// testsuite/bench/bench.cpp - one measuring client: pipelined submits, start latency, jobs end to end,
-// and the bare fork+exec loop that they are compared with. Prints one number per line: "name value unit".
+// testsuite/bench/bench.cpp - one measuring client: pipelined submits, start latency, jobs end to
+// end, and the bare fork+exec loop that they are compared with. Prints one number per line: "name
+// value unit".
 #include <spawn.h>
 #include <sys/random.h>
 #include <sys/wait.h>
@@ -123,7 +124,8 @@ awaitable<Result<void>> bench_latency(boost::asio::any_io_executor executor, int
 }
 
 /// Trivial jobs from submit to end, as many as the nodes take.
-awaitable<Result<void>> bench_throughput(boost::asio::any_io_executor executor, int count, int gpus) {
+awaitable<Result<void>> bench_throughput(boost::asio::any_io_executor executor, int count,
+                                         int gpus) {
   ROTA_CO_TRY(auto watcher, co_await connect(executor));
   ROTA_CO_TRY(auto session, co_await connect(executor));
   proto::QueueRequest watch;

@@ -1,4 +1,5 @@
-// testsuite/sim/sim.cpp - runs many seeds and prints TAP; a failure prints the line that replays it.
+// testsuite/sim/sim.cpp - runs many seeds and prints TAP; a failure prints the line that replays
+// it.
 #include <getopt.h>
 
 #include <cstdio>
@@ -29,7 +30,8 @@ void ok(bool passed, const std::string& name) {
 std::string replay(const Options& options) {
   std::string line = "testsuite/sim/sim --seed=" + std::to_string(options.seed) + " --verbose";
   if (!options.faults) line += " --no-faults";
-  if (options.mistake != Mistake::none) line += std::string(" --mistake=") + name_of(options.mistake);
+  if (options.mistake != Mistake::none)
+    line += std::string(" --mistake=") + name_of(options.mistake);
   return line;
 }
 
@@ -50,19 +52,21 @@ std::uint64_t broken_seeds(std::uint64_t count, Options options, bool stop_at_fi
     sum.commits_failed += counts.commits_failed;
     sum.requeues += counts.requeues;
     if (text.empty()) continue;
-    if (!quiet && broken++ == 0) std::printf("# %s\n# replay: %s\n", text.c_str(), replay(options).c_str());
+    if (!quiet && broken++ == 0)
+      std::printf("# %s\n# replay: %s\n", text.c_str(), replay(options).c_str());
     if (stop_at_first) return quiet ? 1 : broken;
   }
-  std::printf("# %llu seeds: %llu steps, %llu jobs, %llu controller crashes, %llu rgpud crashes, %llu "
-              "reboots, %llu sessions cut, %llu failed commits, %llu requeues\n",
-              static_cast<unsigned long long>(count), static_cast<unsigned long long>(sum.events),
-              static_cast<unsigned long long>(sum.jobs_acknowledged),
-              static_cast<unsigned long long>(sum.controller_crashes),
-              static_cast<unsigned long long>(sum.node_crashes),
-              static_cast<unsigned long long>(sum.reboots),
-              static_cast<unsigned long long>(sum.sessions_cut),
-              static_cast<unsigned long long>(sum.commits_failed),
-              static_cast<unsigned long long>(sum.requeues));
+  std::printf(
+      "# %llu seeds: %llu steps, %llu jobs, %llu controller crashes, %llu rgpud crashes, %llu "
+      "reboots, %llu sessions cut, %llu failed commits, %llu requeues\n",
+      static_cast<unsigned long long>(count), static_cast<unsigned long long>(sum.events),
+      static_cast<unsigned long long>(sum.jobs_acknowledged),
+      static_cast<unsigned long long>(sum.controller_crashes),
+      static_cast<unsigned long long>(sum.node_crashes),
+      static_cast<unsigned long long>(sum.reboots),
+      static_cast<unsigned long long>(sum.sessions_cut),
+      static_cast<unsigned long long>(sum.commits_failed),
+      static_cast<unsigned long long>(sum.requeues));
   return broken;
 }
 
@@ -86,9 +90,8 @@ int run_all(const Flags& flags) {
      "without faults the ledger is what was held");
   // Each mistake must be found, or the checks are worth nothing.
   options.faults = true;
-  for (const Mistake mistake :
-       {Mistake::answer_before_commit, Mistake::launch_twice, Mistake::requeue_at_once,
-        Mistake::forget_without_record}) {
+  for (const Mistake mistake : {Mistake::answer_before_commit, Mistake::launch_twice,
+                                Mistake::requeue_at_once, Mistake::forget_without_record}) {
     options.mistake = mistake;
     ok(broken_seeds(200, options, true, true) > 0,
        std::string("the simulation catches ") + name_of(mistake));
@@ -98,24 +101,22 @@ int run_all(const Flags& flags) {
 }
 
 int main_of(int argc, char** argv) {
-  static const option options[] = {{"seeds", required_argument, nullptr, 'n'},
-                                   {"seed", required_argument, nullptr, 's'},
-                                   {"mistake", required_argument, nullptr, 'm'},
-                                   {"no-faults", no_argument, nullptr, 'f'},
-                                   {"verbose", no_argument, nullptr, 'v'},
-                                   {nullptr, 0, nullptr, 0}};
+  static const option options[] = {
+      {"seeds", required_argument, nullptr, 'n'},   {"seed", required_argument, nullptr, 's'},
+      {"mistake", required_argument, nullptr, 'm'}, {"no-faults", no_argument, nullptr, 'f'},
+      {"verbose", no_argument, nullptr, 'v'},       {nullptr, 0, nullptr, 0}};
   Flags flags;
   bool faults = true;
-  if (const char* seeds = std::getenv("ROTA_SIM_SEEDS")) flags.seeds = std::strtoull(seeds, nullptr, 10);
+  if (const char* seeds = std::getenv("ROTA_SIM_SEEDS"))
+    flags.seeds = std::strtoull(seeds, nullptr, 10);
   for (int letter; (letter = getopt_long(argc, argv, "v", options, nullptr)) != -1;) {
     if (letter == 'n') flags.seeds = std::strtoull(optarg, nullptr, 10);
     if (letter == 's') flags.seed = std::strtoull(optarg, nullptr, 10);
     if (letter == 'f') faults = false;
     if (letter == 'v') flags.verbose = true;
     if (letter == 'm')
-      for (const Mistake mistake :
-           {Mistake::answer_before_commit, Mistake::launch_twice, Mistake::requeue_at_once,
-            Mistake::forget_without_record})
+      for (const Mistake mistake : {Mistake::answer_before_commit, Mistake::launch_twice,
+                                    Mistake::requeue_at_once, Mistake::forget_without_record})
         if (std::string(optarg) == name_of(mistake)) flags.mistake = mistake;
     if (letter == '?') return 2;
   }

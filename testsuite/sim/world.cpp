@@ -1,4 +1,5 @@
-// testsuite/sim/world.cpp - the clock, the clients and the controller's shell of a simulated cluster.
+// testsuite/sim/world.cpp - the clock, the clients and the controller's shell of a simulated
+// cluster.
 #include "sim/world.h"
 
 #include <cstdio>
@@ -74,9 +75,7 @@ void World::in(std::int64_t delay_us, std::function<void()> act) {
   events_.push({time_us_ + delay_us, ++event_order_, std::move(act)});
 }
 
-Now World::now() const {
-  return {{time_us_ * 1000}, {time_us_ + wall_offset_us_}};
-}
+Now World::now() const { return {{time_us_ * 1000}, {time_us_ + wall_offset_us_}}; }
 
 std::int64_t World::random(std::int64_t from, std::int64_t to) {
   // Not std::uniform_int_distribution: its results differ between libraries.
@@ -94,8 +93,7 @@ void World::say(const std::string& line) {
 
 std::string World::run() {
   start_controller();
-  for (int i = 0; i < options_.node_count; ++i)
-    in(random(0, 2 * s), [this, i] { start_rgpud(i); });
+  for (int i = 0; i < options_.node_count; ++i) in(random(0, 2 * s), [this, i] { start_rgpud(i); });
   for (std::size_t i = 0; i < clients_.size(); ++i)
     in(random(0, 200 * s), [this, i] { submit(i); });
   for (int i = 0; i < 6; ++i) in(random(10 * s, 280 * s), [this] { cancel_some(); });
@@ -140,7 +138,8 @@ void World::submit(std::size_t index) {
       if (options_.faults && !faults_over_ && chance(0.1)) return;  // the answer is lost
       ClientJob& asked = clients_[index];
       if (asked.acknowledged && asked.acknowledged != id)
-        broken_ = format("one request made two jobs: {} and {}", asked.acknowledged.value, id.value);
+        broken_ =
+            format("one request made two jobs: {} and {}", asked.acknowledged.value, id.value);
       if (!asked.acknowledged) ++counts_.jobs_acknowledged;
       asked.acknowledged = id;
       say(format("job {} acknowledged", id.value));
@@ -264,8 +263,8 @@ void World::commit_done(std::uint64_t, std::shared_ptr<ctld::Effects> effects,
     if (put == nullptr) continue;
     const auto [known, is_new] = final_states_.try_emplace(put->job.id, put->job.state);
     if (!is_new && is_final(known->second) && known->second != put->job.state)
-      broken_ = format("job {} ended twice: {} and {}", put->job.id.value,
-                       name_of(known->second), name_of(put->job.state));
+      broken_ = format("job {} ended twice: {} and {}", put->job.id.value, name_of(known->second),
+                       name_of(put->job.state));
     if (put->job.restarts > 0 && put->job.state == JobState::pending) ++counts_.requeues;
     known->second = put->job.state;
   }

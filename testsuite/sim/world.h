@@ -22,10 +22,10 @@ namespace rota::sim {
 /// A mistake built in on purpose, to see that the checks find it.
 enum class Mistake {
   none,
-  answer_before_commit,  // messages leave before their rows are durable
-  launch_twice,          // a repeated launch starts a second set of processes
-  requeue_at_once,       // a lost node's jobs start elsewhere although it may still run them
-  forget_without_record, // the node drops an end as soon as it is sent
+  answer_before_commit,   // messages leave before their rows are durable
+  launch_twice,           // a repeated launch starts a second set of processes
+  requeue_at_once,        // a lost node's jobs start elsewhere although it may still run them
+  forget_without_record,  // the node drops an end as soon as it is sent
 };
 const char* name_of(Mistake mistake);
 

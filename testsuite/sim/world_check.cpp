@@ -132,8 +132,8 @@ std::string World::check_end() const {
   for (const auto& [key, allocation] : disk_.allocations()) {
     if (!allocation.closed)
       return format("an allocation of job {} never ended", std::get<0>(key).job.value);
-    billed_gpu_ms += static_cast<double>(allocation.gpu_count) *
-                     static_cast<double>(allocation.held_ms);
+    billed_gpu_ms +=
+        static_cast<double>(allocation.gpu_count) * static_cast<double>(allocation.held_ms);
   }
   // Each row is cut to whole milliseconds.
   const double tolerance = static_cast<double>(disk_.allocations().size()) * options_.gpus_per_node;

@@ -114,16 +114,17 @@ void World::cut_session(std::uint64_t id) {
     session.open_at_controller = false;
     bool replaced = false;
     for (const auto& [other, state] : sessions_)
-      replaced |= other > id && state.node == index && state.joined != 0 && state.open_at_controller;
-    if (engine_ && session.joined != 0 && session.controller_life == controller_life_ && !replaced &&
-        engine_->nodes().contains(node.id)) {
+      replaced |=
+          other > id && state.node == index && state.joined != 0 && state.open_at_controller;
+    if (engine_ && session.joined != 0 && session.controller_life == controller_life_ &&
+        !replaced && engine_->nodes().contains(node.id)) {
       engine_->node_left(node.id, "cut", now());
       if (options_.mistake == Mistake::requeue_at_once) {
         std::vector<JobId> held;
         for (const auto& [job, since] : engine_->nodes().at(node.id).jobs) held.push_back(job);
         for (const JobId job : held)
-          engine_->run_ended(node.id, engine_->find(job)->run(),
-                             {.cause = EndCause::node_failed}, {}, now());
+          engine_->run_ended(node.id, engine_->find(job)->run(), {.cause = EndCause::node_failed},
+                             {}, now());
       }
       wake_controller();
     }
@@ -216,7 +217,8 @@ void World::to_controller(int index, gpud::ToController message) {
 
 void World::controller_hears(std::uint64_t id, const gpud::ToController& message) {
   const Session& session = sessions_.at(id);
-  if (!engine_ || session.controller_life != controller_life_ || !session.open_at_controller) return;
+  if (!engine_ || session.controller_life != controller_life_ || !session.open_at_controller)
+    return;
   if (session.joined == 0) {  // nothing overtakes the hello that opens a session
     in(10 * ms, [this, id, message] { controller_hears(id, message); });
     return;
@@ -239,7 +241,8 @@ void World::start_processes(int index, const gpud::StartStep& step) {
   node.spool[run] = record;
   const auto [where, is_new] = starts_.insert({run, index});
   if (!is_new && options_.mistake == Mistake::none)
-    broken_ = format("job {} restart {} was started twice on {}", run.job.value, run.restart, node.name);
+    broken_ =
+        format("job {} restart {} was started twice on {}", run.job.value, run.restart, node.name);
   Process process;
   process.run = run;
   process.gpus.insert(step.launch.gpu_uuids.begin(), step.launch.gpu_uuids.end());
@@ -268,8 +271,8 @@ void World::start_processes(int index, const gpud::StartStep& step) {
     carry_out(index);
   });
   // In batch mode only the first node's part ends by itself.
-  const bool holds_only = disk_.payloads().at(run.job).mode == LaunchMode::batch &&
-                          step.launch.node_index != 0;
+  const bool holds_only =
+      disk_.payloads().at(run.job).mode == LaunchMode::batch && step.launch.node_index != 0;
   if (holds_only) return;
   in(random(300 * ms, 30 * s), [this, index, run] {
     RunEnd end;
@@ -313,7 +316,8 @@ void World::plan_faults() {
       sessions_.at(node.session).doomed = true;
       in(random(0, 20 * s), [this, id = node.session] { cut_session(id); });
     }
-    in(random(1 * s, 200 * s), [this, index] { nodes_[static_cast<std::size_t>(index)].cut_off = false; });
+    in(random(1 * s, 200 * s),
+       [this, index] { nodes_[static_cast<std::size_t>(index)].cut_off = false; });
   });
   some(2, [this] { wall_offset_us_ += random(-7200, 7200) * s; });  // somebody sets the clock
 }

@@ -1,19 +1,18 @@
 #!/bin/bash
 # testsuite/t/t0003-minicluster.t - a cluster starts, comes back piece by piece, and leaves nothing.
 . "$(dirname "$0")/lib.sh"
-plan 34
+plan 35
 
-# The processes that belong to the cluster in DIR: its daemons, and what rgpud has started.
+# The processes of the cluster in DIR, and those of its jobs, which carry MARK in their environment.
 processes_of() {
-  local file pid
+  local file
   for file in /proc/[0-9]*; do
-    pid=${file#/proc/}
-    [[ -r $file/environ && $pid != $$ && $pid != "$BASHPID" ]] || continue
-    if { tr '\0' '\n' <"$file/environ" | grep -qxF "ROTA_MINICLUSTER=$1"; } 2>/dev/null ||
-      { tr '\0' '\n' <"$file/cmdline" | grep -qF "$1/"; } 2>/dev/null; then
-      echo "$pid"
+    if tr '\0' '\n' <"$file/cmdline" | grep -qF "$1/" ||
+      tr '\0' '\n' <"$file/environ" | grep -qxF "MARK=$1" ||
+      readlink "$file"/fd/* | grep -qF "$1/"; then
+      echo "${file#/proc/}: $(tr '\0' ' ' <"$file/cmdline")"
     fi
-  done
+  done 2>/dev/null
 }
 gpu_counts() {
   rinfo --json | jq -r '[.nodes[] | "\(.name)=\(.gpus | length)"] | sort | join(" ")'
@@ -64,13 +63,14 @@ is "$(gpu_counts)" "dgx1-1=8 dgx1-2=8" "the first is as it was"
 
 # stop leaves no process, whatever the job does about it.
 stubborn=$(eval "$(minicluster env "$long")" &&
-  rsubmit --parsable -o /dev/null -- sh -c 'trap "" TERM; setsid sleep 1000 & sleep 1000; sleep 1000')
+  MARK=$long rsubmit --parsable -o /dev/null -- sh -c 'trap "" TERM; setsid sleep 1000 & sleep 1000; sleep 1000')
 ok "a job that ignores SIGTERM" in_cluster "$long" wait_state "$stubborn" RUNNING
+like "$(processes_of "$long")" 'rctld .*rgpud .*sleep 1000' "its processes are seen"
 ok "stop" minicluster stop "$long"
 is "$(processes_of "$long")" "" "no process is left"
 not_ok "status of a stopped cluster" minicluster status "$long"
 ok "start after stop" minicluster start "$long"
-ok "the job has ended, and is known" in_cluster "$long" wait_state "$stubborn" CANCELLED
+ok "the job that was cut short starts again" in_cluster "$long" wait_state "$stubborn" RUNNING
 ok "stop once more" minicluster stop "$long"
 
 # Mistakes are told.

@@ -39,8 +39,9 @@ Result<proto::LogsReply> logs(Controller& controller, const Caller& caller,
   const NodeLink* link = controller.links().find(node.id);
   if (link == nullptr) return Error{Errc::node_unreachable, node.identity.name};
   ROTA_TRY(const auto payload, controller.store().payload(job->id));
-  if (!payload) return Error{Errc::not_found, format("the record of job {} is gone", job->id.value)};
-  OutputContext context{job->id,        job->restarts,       job->spec.name,
+  if (!payload)
+    return Error{Errc::not_found, format("the record of job {} is gone", job->id.value)};
+  OutputContext context{job->id,         job->restarts,      job->spec.name,
                         job->owner.user, node.identity.name, request.task};
   proto::LogsReply reply;
   reply.node = node.identity.name;

@@ -22,7 +22,8 @@ Result<void> check(const proto::NodeHello& hello) {
   if (hello.inventory.gpus.size() > gpus_per_node_max)
     return Error{Errc::invalid_argument, format("{} GPUs on one node, at most {} are possible",
                                                 hello.inventory.gpus.size(), gpus_per_node_max)};
-  if (hello.ticket_key.size() != 32) return Error{Errc::invalid_argument, "the ticket key is not 32 bytes"};
+  if (hello.ticket_key.size() != 32)
+    return Error{Errc::invalid_argument, "the ticket key is not 32 bytes"};
   return {};
 }
 
@@ -39,10 +40,12 @@ Result<proto::NodeWelcome> node_hello(Controller& controller, Session& session,
             session.connection->peer().address, request.inventory.gpus.size(),
             request.inventory.cpu_count, request.runs.size());
   std::string ticket_key = std::move(request.ticket_key);
-  NodeJoined event{std::move(request.identity), std::move(request.inventory), std::move(request.runs)};
+  NodeJoined event{std::move(request.identity), std::move(request.inventory),
+                   std::move(request.runs)};
   const NodeId id = engine.node_joined(std::move(event), now);
   session.node = id;
-  controller.links().attach(id, {session.connection, std::move(ticket_key), engine.nodes().at(id).joins});
+  controller.links().attach(
+      id, {session.connection, std::move(ticket_key), engine.nodes().at(id).joins});
   return proto::NodeWelcome{id, engine.settings().node};
 }
 

@@ -14,7 +14,8 @@ proto::PingReply ping(const Controller& controller, const Engine& engine,
   reply.up_since = controller.up_since();
   reply.jobs_waiting = engine.waiting_count();
   reply.jobs_running = engine.live_count() - engine.waiting_count();
-  for (const auto& [id, node] : engine.nodes()) ++(node.connected ? reply.nodes_up : reply.nodes_down);
+  for (const auto& [id, node] : engine.nodes())
+    ++(node.connected ? reply.nodes_up : reply.nodes_down);
   return reply;
 }
 

@@ -21,8 +21,8 @@ struct Session {
   bool watches = false;
 };
 
-Result<proto::SubmitReply> submit(Engine& engine, const Caller& caller, proto::SubmitRequest request,
-                                  Now now);
+Result<proto::SubmitReply> submit(Engine& engine, const Caller& caller,
+                                  proto::SubmitRequest request, Now now);
 Result<proto::CancelReply> cancel(Engine& engine, const Caller& caller,
                                   const proto::CancelRequest& request, Now now);
 proto::PingReply ping(const Controller& controller, const Engine& engine,

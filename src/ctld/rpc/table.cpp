@@ -43,8 +43,8 @@ Result<void> change(const Call& call, Function function) {
     return {};
   }
   if (const auto* before = call.engine().answer_to(uid, id)) {
-    call.controller.answer(Answer{call.session.connection, before->reply_type, call.frame.call, 0,
-                                  before->reply});
+    call.controller.answer(
+        Answer{call.session.connection, before->reply_type, call.frame.call, 0, before->reply});
     return {};
   }
   const Result<Reply> reply = function(std::move(request));
@@ -77,7 +77,8 @@ Result<void> on_queue(const Call& call) {
   if (request.watch) call.session.watches = true;
   const auto executor = boost::asio::any_io_executor(call.controller.executor());
   boost::asio::co_spawn(
-      executor, queue(call.controller, call.session.connection, call.frame.call, std::move(request)),
+      executor,
+      queue(call.controller, call.session.connection, call.frame.call, std::move(request)),
       net::log_end("queue"));
   return {};
 }
@@ -86,7 +87,8 @@ Result<void> on_nodes(const Call& call) {
   ROTA_TRY(auto request, proto::decode<proto::NodesRequest>(call.frame.body));
   const auto executor = boost::asio::any_io_executor(call.controller.executor());
   boost::asio::co_spawn(
-      executor, nodes(call.controller, call.session.connection, call.frame.call, std::move(request)),
+      executor,
+      nodes(call.controller, call.session.connection, call.frame.call, std::move(request)),
       net::log_end("nodes"));
   return {};
 }
@@ -145,10 +147,10 @@ struct Entry {
   Result<void> (*handle)(const Call&);
 };
 constexpr Entry table[] = {
-    {proto::PingRequest::number, on_ping},      {proto::SubmitRequest::number, on_submit},
-    {proto::CancelRequest::number, on_cancel},  {proto::QueueRequest::number, on_queue},
-    {proto::NodesRequest::number, on_nodes},    {proto::LogsRequest::number, on_logs},
-    {proto::NodeHello::number, on_hello},       {proto::Heartbeat::number, on_heartbeat},
+    {proto::PingRequest::number, on_ping},       {proto::SubmitRequest::number, on_submit},
+    {proto::CancelRequest::number, on_cancel},   {proto::QueueRequest::number, on_queue},
+    {proto::NodesRequest::number, on_nodes},     {proto::LogsRequest::number, on_logs},
+    {proto::NodeHello::number, on_hello},        {proto::Heartbeat::number, on_heartbeat},
     {proto::RunStarted::number, on_run_started}, {proto::RunEnded::number, on_run_ended},
 };
 

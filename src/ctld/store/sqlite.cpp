@@ -63,9 +63,10 @@ Result<void> SqliteStore::migrate() {
   version.reset();
   const auto want = static_cast<std::int64_t>(store_migrations.size());
   if (have > want)
-    return Error{Errc::store_corrupt,
-                 format("{} has schema {}, this rctld knows up to {}: it was written by a newer release",
-                        path_, have, want)};
+    return Error{
+        Errc::store_corrupt,
+        format("{} has schema {}, this rctld knows up to {}: it was written by a newer release",
+               path_, have, want)};
   for (std::int64_t i = have; i < want; ++i)
     ROTA_CHECK(writer_.run(format("BEGIN IMMEDIATE; {}; PRAGMA user_version={}; COMMIT;",
                                   store_migrations[static_cast<std::size_t>(i)], i + 1)));
@@ -85,8 +86,10 @@ Result<void> SqliteStore::prepare() {
   ROTA_CHECK(put_payload_.prepare(writer_, "INSERT OR REPLACE INTO payloads VALUES (?1,?2)"));
   ROTA_CHECK(drop_payload_.prepare(writer_, "DELETE FROM payloads WHERE job=?1"));
   ROTA_CHECK(put_node_.prepare(writer_, "INSERT OR REPLACE INTO nodes VALUES (?1,?2,?3)"));
-  ROTA_CHECK(put_request_.prepare(writer_, "INSERT OR REPLACE INTO requests VALUES (?1,?2,?3,?4,?5,?6)"));
-  ROTA_CHECK(drop_request_.prepare(writer_, "DELETE FROM requests WHERE uid=?1 AND high=?2 AND low=?3"));
+  ROTA_CHECK(
+      put_request_.prepare(writer_, "INSERT OR REPLACE INTO requests VALUES (?1,?2,?3,?4,?5,?6)"));
+  ROTA_CHECK(
+      drop_request_.prepare(writer_, "DELETE FROM requests WHERE uid=?1 AND high=?2 AND low=?3"));
   ROTA_CHECK(open_allocation_.prepare(
       writer_, "INSERT OR REPLACE INTO allocations VALUES (?1,?2,?3,?4,?5,?6,?7,?8,0,0)"));
   return close_allocation_.prepare(
@@ -106,7 +109,8 @@ Result<void> SqliteStore::in_transaction(const std::function<Result<void>()>& wr
 
 Result<void> SqliteStore::commit(const std::vector<Row>& rows) {
   return in_transaction([this, &rows]() -> Result<void> {
-    for (const Row& row : rows) ROTA_CHECK(std::visit([this](const auto& r) { return put(r); }, row));
+    for (const Row& row : rows)
+      ROTA_CHECK(std::visit([this](const auto& r) { return put(r); }, row));
     return {};
   });
 }
@@ -141,8 +145,7 @@ Result<void> SqliteStore::put(const NodePut& row) {
 Result<void> SqliteStore::put(const RequestPut& row) {
   const StoredRequest& request = row.request;
   return put_request_.run(request.uid, request.request.high, request.request.low,
-                          request.reply_type, sqlite::Blob{request.reply},
-                          request.at.microseconds);
+                          request.reply_type, sqlite::Blob{request.reply}, request.at.microseconds);
 }
 
 Result<void> SqliteStore::put(const RequestDrop& row) {
@@ -198,15 +201,16 @@ Result<void> SqliteStore::load_nodes(Snapshot& snapshot) {
     if (!more) return {};
     auto node = proto::decode<StoredNode>(nodes.blob(1));
     if (!node)
-      return Error{Errc::store_corrupt,
-                   format("{}: record of node {}: {}", path_, nodes.blob(0), node.error().message())};
+      return Error{Errc::store_corrupt, format("{}: record of node {}: {}", path_, nodes.blob(0),
+                                               node.error().message())};
     snapshot.nodes.push_back(*std::move(node));
   }
 }
 
 Result<void> SqliteStore::load_requests(Snapshot& snapshot) {
   sqlite::Statement requests;
-  ROTA_CHECK(requests.prepare(reader_, "SELECT uid, high, low, reply_type, reply, at_us FROM requests"));
+  ROTA_CHECK(
+      requests.prepare(reader_, "SELECT uid, high, low, reply_type, reply, at_us FROM requests"));
   for (;;) {
     ROTA_TRY(const bool more, requests.step());
     if (!more) return {};

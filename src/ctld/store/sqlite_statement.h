@@ -1,4 +1,5 @@
-// ctld/store/sqlite_statement.h - SQLite's handles with our errors, for ctld/store/sqlite.cpp alone.
+// ctld/store/sqlite_statement.h - SQLite's handles with our errors, for ctld/store/sqlite.cpp
+// alone.
 #pragma once
 #include <sqlite3.h>
 
@@ -71,7 +72,9 @@ class Statement {
     return sqlite3_bind_text(handle_.get(), index, text.data(), static_cast<int>(text.size()),
                              SQLITE_STATIC);
   }
-  int bind_one(int index, const std::string& text) { return bind_one(index, std::string_view(text)); }
+  int bind_one(int index, const std::string& text) {
+    return bind_one(index, std::string_view(text));
+  }
   int bind_one(int index, const Blob& blob) {
     return sqlite3_bind_blob64(handle_.get(), index, blob.bytes.data(), blob.bytes.size(),
                                SQLITE_STATIC);

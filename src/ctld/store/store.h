@@ -11,8 +11,8 @@
 
 namespace rota::ctld {
 
-/// What a controller remembers. commit() and probe() are called from one thread at a time, load() and
-/// payload() from another one; the two may overlap.
+/// What a controller remembers. commit() and probe() are called from one thread at a time, load()
+/// and payload() from another one; the two may overlap.
 class Store {
  public:
   virtual ~Store() = default;
@@ -23,13 +23,14 @@ class Store {
   /// Whether a row could be committed now.
   virtual Result<void> probe() = 0;
 
-  /// All jobs that have not ended, the latest `ended_kept` that have, and everything else that lives.
+  /// All jobs that have not ended, the latest `ended_kept` that have, and everything else that
+  /// lives.
   virtual Result<Snapshot> load(std::uint64_t ended_kept) = 0;
   virtual Result<std::optional<JobPayload>> payload(JobId job) = 0;
 };
 
-/// The embedded store: one SQLite file in WAL mode with full synchronisation. Creates it, or brings an
-/// older one to this schema; a newer one is refused.
+/// The embedded store: one SQLite file in WAL mode with full synchronisation. Creates it, or brings
+/// an older one to this schema; a newer one is refused.
 Result<std::unique_ptr<Store>> open_sqlite(const std::string& path);
 
 /// The schema's numbered steps, as SQL, from the first.

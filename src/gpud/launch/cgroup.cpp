@@ -22,7 +22,8 @@ std::vector<std::string> children_of(const std::string& path) {
   DIR* directory = ::opendir(path.c_str());
   if (directory == nullptr) return names;
   while (const dirent* item = ::readdir(directory))
-    if (item->d_type == DT_DIR && item->d_name[0] != '.') names.push_back(path + '/' + item->d_name);
+    if (item->d_type == DT_DIR && item->d_name[0] != '.')
+      names.push_back(path + '/' + item->d_name);
   ::closedir(directory);
   return names;
 }

@@ -11,8 +11,8 @@
 
 namespace rota::gpud {
 
-/// The leaf directories that a CgroupPlan names, in one v2 hierarchy, several v1 ones or both. Where
-/// the plan is empty, everything here does nothing.
+/// The leaf directories that a CgroupPlan names, in one v2 hierarchy, several v1 ones or both.
+/// Where the plan is empty, everything here does nothing.
 class RunCgroups {
  public:
   explicit RunCgroups(const CgroupPlan& plan) : plan_(plan) {}

@@ -1,4 +1,5 @@
-// gpud/launch/cgroup_host.cpp - cgroup v2 where it has the controller, v1 otherwise, each on its own.
+// gpud/launch/cgroup_host.cpp - cgroup v2 where it has the controller, v1 otherwise, each on its
+// own.
 #include "gpud/launch/cgroup_host.h"
 
 #include <sys/stat.h>
@@ -61,13 +62,12 @@ std::string make_levels(const std::string& root, const std::string& parent, cons
 
 void prepare_v2(CgroupBase& base, const std::string& root, const std::string& parent,
                 std::string& trouble) {
-  const std::string path =
-      make_levels(root, parent, base.node_directory, trouble,
-                  [](const std::string& above, const std::string&) {
-                    // One by one: a controller that cannot be had must not cost us the other.
-                    for (const char* controller : {"+memory", "+cpuset"})
-                      file_write(above + "/cgroup.subtree_control", controller);
-                  });
+  const std::string path = make_levels(
+      root, parent, base.node_directory, trouble, [](const std::string& above, const std::string&) {
+        // One by one: a controller that cannot be had must not cost us the other.
+        for (const char* controller : {"+memory", "+cpuset"})
+          file_write(above + "/cgroup.subtree_control", controller);
+      });
   if (path.empty()) return;
   for (const char* controller : {"+memory", "+cpuset"})
     file_write(path + "/cgroup.subtree_control", controller);

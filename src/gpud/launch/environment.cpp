@@ -14,17 +14,68 @@ namespace {
 
 /// Every name that a job of ours or of Slurm's may carry after its prefix. From the submitter's
 /// environment they are dropped: they speak of the job from which this one was submitted.
-constexpr std::array<std::string_view, 62> job_names = {
-    "ARRAY_JOB_ID", "ARRAY_TASK_COUNT", "ARRAY_TASK_ID", "ARRAY_TASK_MAX", "ARRAY_TASK_MIN",
-    "ARRAY_TASK_STEP", "CLUSTER_NAME", "CPUS_ON_NODE", "CPUS_PER_TASK", "GPUS", "GPUS_ON_NODE",
-    "GPUS_PER_NODE", "GPUS_PER_TASK", "GTIDS", "JOBID", "JOB_ACCOUNT", "JOB_CPUS_PER_NODE",
-    "JOB_END_TIME", "JOB_GID", "JOB_GPUS", "JOB_ID", "JOB_NAME", "JOB_NODELIST", "JOB_NUM_NODES",
-    "JOB_PARTITION", "JOB_QOS", "JOB_RESERVATION", "JOB_START_TIME", "JOB_UID", "JOB_USER", "KIND",
-    "LOCALID", "MEM_PER_NODE", "NNODES", "NODEID", "NODELIST", "NODENAME", "NPROCS", "NTASKS",
-    "NTASKS_PER_NODE", "PROCID", "PROJECT", "RESTART_COUNT", "RUN", "STEPID", "STEP_GPUS",
-    "STEP_ID", "STEP_NODELIST", "STEP_NUM_NODES", "STEP_NUM_TASKS", "STEP_TASKS_PER_NODE",
-    "SUBMIT_DIR", "SUBMIT_HOST", "SUBMIT_TIME", "TASKS_PER_NODE", "TASK_PID", "TIME_LIMIT",
-    "TOPOLOGY_ADDR", "TOPOLOGY_ADDR_PATTERN", "TRES_PER_TASK", "WORKING_CLUSTER", "WORKING_DIR"};
+constexpr std::array<std::string_view, 62> job_names = {"ARRAY_JOB_ID",
+                                                        "ARRAY_TASK_COUNT",
+                                                        "ARRAY_TASK_ID",
+                                                        "ARRAY_TASK_MAX",
+                                                        "ARRAY_TASK_MIN",
+                                                        "ARRAY_TASK_STEP",
+                                                        "CLUSTER_NAME",
+                                                        "CPUS_ON_NODE",
+                                                        "CPUS_PER_TASK",
+                                                        "GPUS",
+                                                        "GPUS_ON_NODE",
+                                                        "GPUS_PER_NODE",
+                                                        "GPUS_PER_TASK",
+                                                        "GTIDS",
+                                                        "JOBID",
+                                                        "JOB_ACCOUNT",
+                                                        "JOB_CPUS_PER_NODE",
+                                                        "JOB_END_TIME",
+                                                        "JOB_GID",
+                                                        "JOB_GPUS",
+                                                        "JOB_ID",
+                                                        "JOB_NAME",
+                                                        "JOB_NODELIST",
+                                                        "JOB_NUM_NODES",
+                                                        "JOB_PARTITION",
+                                                        "JOB_QOS",
+                                                        "JOB_RESERVATION",
+                                                        "JOB_START_TIME",
+                                                        "JOB_UID",
+                                                        "JOB_USER",
+                                                        "KIND",
+                                                        "LOCALID",
+                                                        "MEM_PER_NODE",
+                                                        "NNODES",
+                                                        "NODEID",
+                                                        "NODELIST",
+                                                        "NODENAME",
+                                                        "NPROCS",
+                                                        "NTASKS",
+                                                        "NTASKS_PER_NODE",
+                                                        "PROCID",
+                                                        "PROJECT",
+                                                        "RESTART_COUNT",
+                                                        "RUN",
+                                                        "STEPID",
+                                                        "STEP_GPUS",
+                                                        "STEP_ID",
+                                                        "STEP_NODELIST",
+                                                        "STEP_NUM_NODES",
+                                                        "STEP_NUM_TASKS",
+                                                        "STEP_TASKS_PER_NODE",
+                                                        "SUBMIT_DIR",
+                                                        "SUBMIT_HOST",
+                                                        "SUBMIT_TIME",
+                                                        "TASKS_PER_NODE",
+                                                        "TASK_PID",
+                                                        "TIME_LIMIT",
+                                                        "TOPOLOGY_ADDR",
+                                                        "TOPOLOGY_ADDR_PATTERN",
+                                                        "TRES_PER_TASK",
+                                                        "WORKING_CLUSTER",
+                                                        "WORKING_DIR"};
 static_assert(std::is_sorted(job_names.begin(), job_names.end()));
 
 bool is_ours(std::string_view variable, bool slurm) {
@@ -67,7 +118,9 @@ class Variables {
   bool slurm_;
 };
 
-std::string joined(const std::vector<std::string>& words) { return format("{}", fmt::join(words, ",")); }
+std::string joined(const std::vector<std::string>& words) {
+  return format("{}", fmt::join(words, ","));
+}
 
 std::vector<std::uint32_t> cpus_per_node(const proto::LaunchRun& launch) {
   std::vector<std::uint32_t> cpus;
@@ -110,8 +163,8 @@ void add_shape(Variables& set, const proto::LaunchRun& launch) {
   set.both("NTASKS", task_count);
   set.both("NPROCS", task_count);
   set.both("TASKS_PER_NODE", repeated_list(tasks));
-  if (!tasks.empty() && std::adjacent_find(tasks.begin(), tasks.end(), std::not_equal_to<>()) ==
-                            tasks.end())
+  if (!tasks.empty() &&
+      std::adjacent_find(tasks.begin(), tasks.end(), std::not_equal_to<>()) == tasks.end())
     set.both("NTASKS_PER_NODE", tasks.front());
   set.both("CPUS_PER_TASK", launch.spec.task.cpu_count);
   set.both("CPUS_ON_NODE", launch.part.cpu_count);

@@ -23,8 +23,8 @@ struct EnvironmentContext {
 std::vector<std::string> job_environment(const proto::LaunchRun& launch,
                                          const EnvironmentContext& context);
 
-/// What differs from task to task; `local` counts this node's tasks from 0. Its GPUs are here: a task
-/// that asked for some of its own sees these and the node's shared ones, not its neighbours'.
+/// What differs from task to task; `local` counts this node's tasks from 0. Its GPUs are here: a
+/// task that asked for some of its own sees these and the node's shared ones, not its neighbours'.
 std::vector<std::string> task_environment(const proto::LaunchRun& launch,
                                           const EnvironmentContext& context, std::uint32_t local);
 

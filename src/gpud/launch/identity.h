@@ -7,8 +7,8 @@
 
 namespace rota::gpud {
 
-/// Becomes uid and gid with exactly these supplementary groups, for good. A process that is not root
-/// can only stay who it is. 0 or errno.
+/// Becomes uid and gid with exactly these supplementary groups, for good. A process that is not
+/// root can only stay who it is. 0 or errno.
 int become(uid_t uid, gid_t gid, const std::vector<std::uint32_t>& groups);
 
 }  // namespace rota::gpud

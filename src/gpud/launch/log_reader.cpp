@@ -31,7 +31,8 @@ class Reader {
     if (const int error = become(order_.owner.uid, order_.owner.gid, order_.groups))
       return fail(std::string("cannot read as its owner: ") + strerrordesc_np(error));
     if (!open_file()) return;
-    position_ = order_.tail_lines >= 0 ? tail_offset(file_.get(), order_.tail_lines) : order_.offset;
+    position_ =
+        order_.tail_lines >= 0 ? tail_offset(file_.get(), order_.tail_lines) : order_.offset;
     if (order_.follow) watch();
     for (;;) {
       const bool ended_before = run_ended_;
@@ -69,16 +70,18 @@ class Reader {
   bool send_rest() {
     struct stat status {};
     // A file that shrank was begun anew.
-    if (::fstat(file_.get(), &status) == 0 && static_cast<std::uint64_t>(status.st_size) < position_)
+    if (::fstat(file_.get(), &status) == 0 &&
+        static_cast<std::uint64_t>(status.st_size) < position_)
       position_ = order_.follow ? 0 : static_cast<std::uint64_t>(status.st_size);
     for (;;) {
-      const ssize_t got = ::pread(file_.get(), block_ + 1, log_packet_bytes_max - 1,
-                                  static_cast<off_t>(position_));
+      const ssize_t got =
+          ::pread(file_.get(), block_ + 1, log_packet_bytes_max - 1, static_cast<off_t>(position_));
       if (got < 0) return fail("'" + order_.path + "': " + strerrordesc_np(errno)), false;
       if (got == 0) return true;
       position_ += static_cast<std::uint64_t>(got);
       block_[0] = static_cast<char>(LogPacket::data);
-      if (::send(socket_, block_, static_cast<std::size_t>(got) + 1, MSG_NOSIGNAL) < 0) return false;
+      if (::send(socket_, block_, static_cast<std::size_t>(got) + 1, MSG_NOSIGNAL) < 0)
+        return false;
     }
   }
 

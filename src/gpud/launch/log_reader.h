@@ -10,7 +10,8 @@
 namespace rota::gpud {
 
 /// Becomes the owner, opens the file and sends it as LogPackets; with `follow` also what is added,
-/// until rgpud says that the run has ended. Returns when all is sent or rgpud has closed the socket.
+/// until rgpud says that the run has ended. Returns when all is sent or rgpud has closed the
+/// socket.
 void read_log(const LogOrder& order, int socket);
 
 /// Where the last `lines` lines of the open file begin. A last line without its newline is a line.

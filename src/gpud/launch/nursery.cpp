@@ -74,8 +74,8 @@ void serve(NurseryPacket packet, const Title& title) {
   if (const auto order = proto::decode<LogOrder>(packet.body)) read_log(*order, packet.first.get());
 }
 
-/// posix_spawn leaves two signals of glibc's own ignored, which its signal() refuses to touch; a job
-/// should start with none.
+/// posix_spawn leaves two signals of glibc's own ignored, which its signal() refuses to touch; a
+/// job should start with none.
 void default_private_signals() {
   struct {
     void* handler = nullptr;  // SIG_DFL

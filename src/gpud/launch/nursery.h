@@ -1,10 +1,11 @@
-// gpud/launch/nursery.h - rstepd's first life: a small process that forks an rstepd when one is wanted.
+// gpud/launch/nursery.h - rstepd's first life: a small process that forks an rstepd when one is
+// wanted.
 //
 // An exec costs several times a fork of a small process, and rgpud is not small. So rgpud starts
-// rstepd once; that process waits for orders and forks for each of them a child which runs the order
-// and has nothing more to do with rgpud or the nursery: both may die. When its run is over, rgpud may
-// give the same child the next one over the same line, which costs no fork at all; one rstepd still
-// runs one job at a time, and ends when rgpud hangs up.
+// rstepd once; that process waits for orders and forks for each of them a child which runs the
+// order and has nothing more to do with rgpud or the nursery: both may die. When its run is over,
+// rgpud may give the same child the next one over the same line, which costs no fork at all; one
+// rstepd still runs one job at a time, and ends when rgpud hangs up.
 #pragma once
 #include <optional>
 #include <string>
@@ -40,8 +41,8 @@ Result<void> nursery_send(int nursery, NurseryOrder order, const std::string& bo
 /// Waits for the next order; none when the peer has gone.
 std::optional<NurseryPacket> nursery_receive(int socket);
 
-/// Serves orders until rgpud closes its end. `title` is argv's memory: `ps` shows there what a child
-/// runs.
+/// Serves orders until rgpud closes its end. `title` is argv's memory: `ps` shows there what a
+/// child runs.
 void nursery_run(char* title, std::size_t title_size);
 
 }  // namespace rota::gpud

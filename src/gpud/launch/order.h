@@ -1,7 +1,8 @@
-// gpud/launch/order.h - all that rstepd needs to run one job's part, and what the two tell each other.
+// gpud/launch/order.h - all that rstepd needs to run one job's part, and what the two tell each
+// other.
 //
-// rgpud resolves names, groups, paths and variables into a StepOrder; rstepd looks nothing up. These
-// records are encoded with proto/codec.h, but never leave the node.
+// rgpud resolves names, groups, paths and variables into a StepOrder; rstepd looks nothing up.
+// These records are encoded with proto/codec.h, but never leave the node.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -52,17 +53,17 @@ struct StepOrder {
   std::vector<std::uint32_t> groups;  // supplementary, of the owner
   std::vector<TaskOrder> tasks;       // empty: this node only holds its part of the allocation
   CgroupPlan cgroups;
-  std::string memory_nodes;           // cgroup v1: the parent's cpuset.mems
+  std::string memory_nodes;  // cgroup v1: the parent's cpuset.mems
   std::string boot_id;
   std::string spool_dir;
-  std::string script_path;            // where the batch script is written for the owner
+  std::string script_path;  // where the batch script is written for the owner
   std::int64_t kill_wait_ms = 30'000;
   bool slurm_environment = false;
 
   friend bool operator==(const StepOrder&, const StepOrder&) = default;
   static auto fields(auto& m) {
-    return std::tie(m.launch, m.cpus, m.cpu_list, m.groups, m.tasks, m.cgroups, m.memory_nodes, m.boot_id,
-                    m.spool_dir, m.script_path, m.kill_wait_ms, m.slurm_environment);
+    return std::tie(m.launch, m.cpus, m.cpu_list, m.groups, m.tasks, m.cgroups, m.memory_nodes,
+                    m.boot_id, m.spool_dir, m.script_path, m.kill_wait_ms, m.slurm_environment);
   }
 };
 

@@ -17,8 +17,9 @@ namespace {
 Result<void> check(const proto::LaunchRun& launch) {
   const auto refuse = [](std::string why) { return Error{Errc::launch_failed, std::move(why)}; };
   if (::geteuid() != 0 && launch.owner.uid != ::geteuid())
-    return refuse(format("rgpud runs as uid {} and cannot start a job of uid {}: it must run as root",
-                         ::geteuid(), launch.owner.uid));
+    return refuse(
+        format("rgpud runs as uid {} and cannot start a job of uid {}: it must run as root",
+               ::geteuid(), launch.owner.uid));
   if (launch.node_index >= launch.nodes.size())
     return refuse(format("this node is number {} of {}", launch.node_index, launch.nodes.size()));
   const JobPayload& payload = launch.payload;
@@ -44,9 +45,9 @@ Result<std::vector<TaskOrder>> plan_tasks(const proto::LaunchRun& launch,
   std::vector<TaskOrder> tasks(task_count_of(launch));
   for (std::uint32_t local = 0; local < tasks.size(); ++local) {
     TaskOrder& task = tasks[local];
-    const OutputContext names{launch.run.job,    launch.run.restart, launch.spec.name,
-                              launch.owner.user, context.node,
-                              batch ? 0 : launch.part.task_first + local};
+    const OutputContext names{launch.run.job,   launch.run.restart,
+                              launch.spec.name, launch.owner.user,
+                              context.node,     batch ? 0 : launch.part.task_first + local};
     ROTA_TRY(task.stdout_path,
              output_path(stdout_pattern(payload), names, payload.working_directory));
     ROTA_TRY(task.stderr_path,

@@ -10,9 +10,9 @@ namespace rota::gpud {
 /// All living processes below `root`, without it. Zombies are left out.
 std::vector<pid_t> descendants_of(pid_t root);
 
-/// Processes of `uid` that carry `variable` ("NAME=value") in the environment they were started with,
-/// and all that descend from them: what is left of a run when neither its rstepd nor a cgroup is
-/// there to name its processes.
+/// Processes of `uid` that carry `variable` ("NAME=value") in the environment they were started
+/// with, and all that descend from them: what is left of a run when neither its rstepd nor a cgroup
+/// is there to name its processes.
 std::vector<pid_t> carriers_of(std::string_view variable, uid_t uid);
 
 }  // namespace rota::gpud

@@ -23,7 +23,8 @@ struct EntryHeader {
 };
 static_assert(sizeof(EntryHeader) == 16);
 
-/// FNV-1a, eight bytes at a time: finds torn and overwritten entries, not forgers (the spool is ours).
+/// FNV-1a, eight bytes at a time: finds torn and overwritten entries, not forgers (the spool is
+/// ours).
 std::uint64_t check_of(std::uint32_t type, std::string_view body) {
   std::uint64_t hash = 0xcbf29ce484222325 ^ type ^ (std::uint64_t{body.size()} << 32);
   while (!body.empty()) {
@@ -88,9 +89,15 @@ Record record_parse(std::string_view bytes) {
     bytes.remove_prefix(header.size);
     if (check_of(header.type, body) != header.check) break;
     switch (static_cast<EntryType>(header.type)) {
-      case EntryType::order: take(record.order, body); break;
-      case EntryType::start: take(record.start, body); break;
-      case EntryType::end: take(record.end, body); break;
+      case EntryType::order:
+        take(record.order, body);
+        break;
+      case EntryType::start:
+        take(record.start, body);
+        break;
+      case EntryType::end:
+        take(record.end, body);
+        break;
     }
   }
   return record;

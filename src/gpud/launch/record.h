@@ -1,10 +1,10 @@
 // gpud/launch/record.h - the file that outlives rgpud and rstepd: one run's order, start and end.
 //
-// runs/JOB.RESTART is a journal: a magic word, then entries with their own check sum. rgpud writes the
-// order, takes a lock on the open file and hands that open file to rstepd, which appends its start and
-// its end. So the lock is free exactly when no rstepd is left, from the first moment on, and nothing
-// here depends on process ids. Nothing is synced: after a power failure the processes are gone too,
-// and the boot id tells.
+// runs/JOB.RESTART is a journal: a magic word, then entries with their own check sum. rgpud writes
+// the order, takes a lock on the open file and hands that open file to rstepd, which appends its
+// start and its end. So the lock is free exactly when no rstepd is left, from the first moment on,
+// and nothing here depends on process ids. Nothing is synced: after a power failure the processes
+// are gone too, and the boot id tells.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,4 +1,5 @@
-// gpud/launch/step.cpp - rstepd: runs one job on one node, and outlives the rgpud that asked for it.
+// gpud/launch/step.cpp - rstepd: runs one job on one node, and outlives the rgpud that asked for
+// it.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

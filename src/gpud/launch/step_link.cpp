@@ -1,4 +1,5 @@
-// gpud/launch/step_link.cpp - a seqpacket socket: packets keep their borders, and the end is an event.
+// gpud/launch/step_link.cpp - a seqpacket socket: packets keep their borders, and the end is an
+// event.
 #include "gpud/launch/step_link.h"
 
 #include <fcntl.h>
@@ -28,8 +29,10 @@ int connect_in(const std::string& directory, const char* name) {
   if (!socket) return -1;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", place.get(), name);
-  if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return -1;
+  std::snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", place.get(),
+                name);
+  if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+    return -1;
   return socket.release();
 }
 

@@ -12,8 +12,8 @@ namespace rota::gpud {
 /// Where rgpud waits for the rstepds of an earlier rgpud, under its spool directory.
 inline constexpr const char* step_socket_name = "steps.sock";
 
-/// Packets to and from rgpud. When rgpud goes away, it is called again every now and then until it is
-/// back; what was said meanwhile is on record, and the first packet says who calls.
+/// Packets to and from rgpud. When rgpud goes away, it is called again every now and then until it
+/// is back; what was said meanwhile is on record, and the first packet says who calls.
 class StepLink {
  public:
   StepLink(RunId run, std::string spool_dir, Fd socket);

@@ -51,7 +51,9 @@ pid_t fork_into(int cgroup, bool& cloned) {
 }
 
 /// A signal counts as worse than any exit code, as it does for a shell.
-int badness(int status) { return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status); }
+int badness(int status) {
+  return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
+}
 
 /// A SIGTERM that came while this process was idle was not meant for the run that begins now.
 void forget_old_signals() {
@@ -90,8 +92,8 @@ bool Supervisor::run(bool may_go_on) {
   if (order_.tasks.empty()) {
     all_started();
   } else {
-    std::string trouble = cgroups_.create(order_.launch.part.memory_bytes, order_.cpu_list,
-                                          order_.memory_nodes);
+    std::string trouble =
+        cgroups_.create(order_.launch.part.memory_bytes, order_.cpu_list, order_.memory_nodes);
     if (!trouble.empty()) link_.send(report(StepReport::Kind::note, std::move(trouble)));
     if (trouble = write_script(order_); !trouble.empty())
       begin_end(EndCause::launch_failed, std::move(trouble));
@@ -178,7 +180,8 @@ bool Supervisor::done() const {
   if (launching_) return false;
   for (const Task& task : tasks_)
     if (task.running) return false;
-  return ending_since_.has_value() || (!order_.tasks.empty() && tasks_.size() == order_.tasks.size());
+  return ending_since_.has_value() ||
+         (!order_.tasks.empty() && tasks_.size() == order_.tasks.size());
 }
 
 void Supervisor::begin_end(EndCause cause, std::string detail) {
@@ -277,8 +280,9 @@ RunEnd Supervisor::verdict() const {
   }
   if (cause_ == EndCause::exited && cgroups_.oom_kills() > 0) {
     end.cause = EndCause::out_of_memory;
-    end.detail = "over its memory limit of " + std::to_string(order_.launch.part.memory_bytes >> 20) +
-                 " MiB on " + order_.launch.nodes[order_.launch.node_index];
+    end.detail = "over its memory limit of " +
+                 std::to_string(order_.launch.part.memory_bytes >> 20) + " MiB on " +
+                 order_.launch.nodes[order_.launch.node_index];
   }
   if (!leftover_.empty()) end.detail += (end.detail.empty() ? "" : "; ") + leftover_;
   end.elapsed_ms = (mono_now() - begun_).count() / 1'000'000;

@@ -23,8 +23,8 @@ class Supervisor {
   /// `record` is the run's open and locked record, `socket` the line to rgpud.
   Supervisor(StepOrder order, Fd record, Fd socket);
 
-  /// Comes back when nothing of the run is left and its end is on record. True when this process may
-  /// run another: it was asked to, nothing unkillable is left to it, nobody told it to end.
+  /// Comes back when nothing of the run is left and its end is on record. True when this process
+  /// may run another: it was asked to, nothing unkillable is left to it, nobody told it to end.
   bool run(bool may_go_on);
   /// The line to rgpud, if it is open, for the next run.
   Fd take_line() { return link_.take(); }
@@ -33,8 +33,8 @@ class Supervisor {
   struct Task {
     pid_t pid = 0;
     bool running = false;
-    int status = 0;        // as waitpid gives it
-    bool ours = false;     // ended after we had begun to end the run
+    int status = 0;     // as waitpid gives it
+    bool ours = false;  // ended after we had begun to end the run
   };
 
   StepReport report(StepReport::Kind kind, std::string detail = {}) const;

@@ -155,8 +155,7 @@ std::string become_task(const StepOrder& order, std::size_t index, const RunCgro
   set_limits(launch.payload.limits);
   if (const int error = become(launch.owner.uid, launch.owner.gid, order.groups))
     return failed("become uid " + std::to_string(launch.owner.uid) + " gid " +
-                      std::to_string(launch.owner.gid) + " from uid " +
-                      std::to_string(::geteuid()),
+                      std::to_string(launch.owner.gid) + " from uid " + std::to_string(::geteuid()),
                   error);
   ::umask(static_cast<mode_t>(launch.payload.umask & 0777));
   const std::string& directory = launch.payload.working_directory;

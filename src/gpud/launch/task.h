@@ -7,8 +7,8 @@
 
 namespace rota::gpud {
 
-/// Once per process, before the first task: looks whether this process is spared when memory runs out
-/// (rgpud's unit asks for that), which its tasks must not be.
+/// Once per process, before the first task: looks whether this process is spared when memory runs
+/// out (rgpud's unit asks for that), which its tasks must not be.
 void look_at_oom_score();
 
 /// Called in the child: own session, cgroups, limits, the owner's rights, directory, files, exec.

@@ -1,4 +1,5 @@
-// testsuite/unit/ctld/engine_test.cpp - single steps of the engine; whole lives are in testsuite/sim.
+// testsuite/unit/ctld/engine_test.cpp - single steps of the engine; whole lives are in
+// testsuite/sim.
 #include "ctld/engine.h"
 
 #include <gtest/gtest.h>
@@ -53,8 +54,7 @@ struct Fixture {
       const char* verb[] = {"launch", "end", "forget", "signal"};
       const RunId run = std::visit([](const auto& m) { return m.run; }, order.message);
       text += format("{}{} {}.{}@{}", text.empty() ? "" : " ", verb[order.message.index()],
-                     run.job.value, run.restart,
-                     engine.nodes().at(order.node).identity.name);
+                     run.job.value, run.restart, engine.nodes().at(order.node).identity.name);
     }
     return text;
   }

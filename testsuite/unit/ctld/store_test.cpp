@@ -1,4 +1,5 @@
-// testsuite/unit/ctld/store_test.cpp - the SQLite store: what goes in comes back, or nothing happened.
+// testsuite/unit/ctld/store_test.cpp - the SQLite store: what goes in comes back, or nothing
+// happened.
 #include "ctld/store/store.h"
 
 #include <gtest/gtest.h>

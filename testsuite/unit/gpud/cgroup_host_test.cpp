@@ -1,4 +1,5 @@
-// testsuite/unit/gpud/cgroup_host_test.cpp - which hierarchies are used, and where a run's cgroups are.
+// testsuite/unit/gpud/cgroup_host_test.cpp - which hierarchies are used, and where a run's cgroups
+// are.
 #include "gpud/launch/cgroup_host.h"
 
 #include <gtest/gtest.h>

@@ -39,7 +39,8 @@ struct Env {
   Env() { settings.cluster_name = "east"; }
 
   std::vector<std::string> job() const {
-    return job_environment(launch, {settings, "n2", "n2.0000abcd/42.0", WallTime{1'000'000'000'000}});
+    return job_environment(launch,
+                           {settings, "n2", "n2.0000abcd/42.0", WallTime{1'000'000'000'000}});
   }
   std::vector<std::string> task(std::uint32_t local) const {
     return task_environment(launch, {settings, "n2", "", {}}, local);
@@ -125,9 +126,9 @@ TEST(Environment, WithoutGpusNoneIsVisible) {
 // Submitted from inside another job: what speaks of that job must not reach this one.
 TEST(Environment, TheSubmittersVariablesStayButNotThoseOfAnotherJob) {
   Env env;
-  env.launch.payload.environment = {"HOME=/home/ada",   "SLURM_JOB_ID=7", "SLURM_STEP_ID=3",
-                                    "ROTA_CONFIG=/etc/r", "ROTA_JOB_ID=7",  "SLURM_CONF=/etc/s",
-                                    "CUDA_VISIBLE_DEVICES=0", "no value", "EMPTY="};
+  env.launch.payload.environment = {"HOME=/home/ada",         "SLURM_JOB_ID=7", "SLURM_STEP_ID=3",
+                                    "ROTA_CONFIG=/etc/r",     "ROTA_JOB_ID=7",  "SLURM_CONF=/etc/s",
+                                    "CUDA_VISIBLE_DEVICES=0", "no value",       "EMPTY="};
   const auto list = env.job();
   const std::vector<std::string> kept(list.begin(), list.begin() + 4);
   EXPECT_EQ(kept, (std::vector<std::string>{"HOME=/home/ada", "ROTA_CONFIG=/etc/r",

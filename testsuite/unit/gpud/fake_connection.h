@@ -1,5 +1,5 @@
-// testsuite/unit/gpud/fake_connection.h - a session without a wire: frames in, frames out, as a test
-// wishes.
+// testsuite/unit/gpud/fake_connection.h - a session without a wire: frames in, frames out, as a
+// test wishes.
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
 #include <deque>

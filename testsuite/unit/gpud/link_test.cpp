@@ -1,4 +1,5 @@
-// testsuite/unit/gpud/link_test.cpp - the session with the controller, against one that is not there.
+// testsuite/unit/gpud/link_test.cpp - the session with the controller, against one that is not
+// there.
 #include "gpud/link.h"
 
 #include <gtest/gtest.h>
@@ -36,8 +37,8 @@ class LinkTest : public ::testing::Test {
       note("beat");
       return proto::Heartbeat{};
     };
-    link.emplace(io.get_executor(), [this] { return dial(); }, std::move(events),
-                 BackOff(5ms, 1));
+    link.emplace(
+        io.get_executor(), [this] { return dial(); }, std::move(events), BackOff(5ms, 1));
   }
 
   net::awaitable<Result<std::shared_ptr<net::Connection>>> dial() {
@@ -101,7 +102,8 @@ TEST_F(LinkTest, OrdersReachTheAgentAlsoBeforeTheWelcome) {
   connection->arrive(welcome(1000, 60'000), 1);
   connection->arrive(proto::ForgetRun{});
   ASSERT_TRUE(until([&] { return has("frame 207"); }));
-  EXPECT_EQ(notes, (std::vector<std::string>{"hello", "frame 206", "welcomed", "beat", "frame 207"}));
+  EXPECT_EQ(notes,
+            (std::vector<std::string>{"hello", "frame 206", "welcomed", "beat", "frame 207"}));
 }
 
 TEST_F(LinkTest, ASilentControllerIsLeft) {

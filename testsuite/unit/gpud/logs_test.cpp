@@ -1,4 +1,5 @@
-// testsuite/unit/gpud/logs_test.cpp - rlogs' side of rgpud: tickets, files, following, slow readers.
+// testsuite/unit/gpud/logs_test.cpp - rlogs' side of rgpud: tickets, files, following, slow
+// readers.
 #include "gpud/logs.h"
 
 #include <gtest/gtest.h>

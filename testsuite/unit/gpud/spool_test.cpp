@@ -99,12 +99,20 @@ TEST_F(SpoolTest, FindsRunsInOrderAndNamesDamage) {
   std::string text;
   for (const Spool::Found& found : spool.scan())
     text += run_name(found.run) + (found.is_alive ? " alive " : " dead ") + found.trouble + "\n";
-  EXPECT_EQ(text, "9.0 dead \n"
-                  "10.0 alive \n"
-                  "11.0 dead " + runs + "11.0 is the record of another run\n"
-                  "12.0 dead " + runs + "12.0 has no complete order\n"
-                  "13.0 dead " + runs + "13.0 has no complete order\n"
-                  "14.0 dead cannot read " + runs + "14.0: read: Is a directory\n");
+  EXPECT_EQ(text,
+            "9.0 dead \n"
+            "10.0 alive \n"
+            "11.0 dead " +
+                runs +
+                "11.0 is the record of another run\n"
+                "12.0 dead " +
+                runs +
+                "12.0 has no complete order\n"
+                "13.0 dead " +
+                runs +
+                "13.0 has no complete order\n"
+                "14.0 dead cannot read " +
+                runs + "14.0: read: Is a directory\n");
 }
 
 TEST_F(SpoolTest, RemovesTheRecordAndTheScript) {

@@ -34,12 +34,18 @@ bool readable(int fd) {
 
 const char* name_of(EndCause cause) {
   switch (cause) {
-    case EndCause::exited: return "exited";
-    case EndCause::cancelled: return "cancelled";
-    case EndCause::timeout: return "timeout";
-    case EndCause::out_of_memory: return "out_of_memory";
-    case EndCause::launch_failed: return "launch_failed";
-    case EndCause::node_failed: return "node_failed";
+    case EndCause::exited:
+      return "exited";
+    case EndCause::cancelled:
+      return "cancelled";
+    case EndCause::timeout:
+      return "timeout";
+    case EndCause::out_of_memory:
+      return "out_of_memory";
+    case EndCause::launch_failed:
+      return "launch_failed";
+    case EndCause::node_failed:
+      return "node_failed";
   }
   return "?";
 }
@@ -58,8 +64,10 @@ bool eventually(const std::function<bool()>& condition) {
 
 std::string describe(const RunEnd& end) {
   std::string text = name_of(end.cause);
-  if (end.exit_signal != 0) text += format(" by signal {}", end.exit_signal);
-  else if (end.cause != EndCause::launch_failed) text += format(" {}", end.exit_code);
+  if (end.exit_signal != 0)
+    text += format(" by signal {}", end.exit_signal);
+  else if (end.cause != EndCause::launch_failed)
+    text += format(" {}", end.exit_code);
   if (!end.detail.empty()) text += ": " + end.detail;
   return text;
 }
@@ -82,6 +90,7 @@ StepHarness::StepHarness() {
   facts_.scripts_dir = spool_->scripts_directory();
   facts_.cgroups = cgroup_prepare(cgroup_mounts(file_read("/proc/mounts"), "auto"), "rota-test",
                                   "n1." + spool_->id());
+  made_ = facts_.cgroups;
   settings_.cluster_name = "testing";
   settings_.kill_wait_ms = 500;
   auto nursery = nursery_spawn(program(), "n1");
@@ -90,11 +99,11 @@ StepHarness::StepHarness() {
 }
 
 StepHarness::~StepHarness() {
-  for (std::uint64_t job = 1; facts_.cgroups.tracking.empty() && job <= jobs_; ++job)
-    for (const pid_t pid : carriers_of("ROTA_RUN=" + run_token(facts_, {JobId{job}, 0}), ::geteuid()))
+  for (std::uint64_t job = 1; made_.tracking.empty() && job <= jobs_; ++job)
+    for (const pid_t pid :
+         carriers_of("ROTA_RUN=" + run_token(facts_, {JobId{job}, 0}), ::geteuid()))
       ::kill(pid, SIGKILL);
-  for (const std::string& base :
-       {facts_.cgroups.tracking, facts_.cgroups.memory, facts_.cgroups.cpuset}) {
+  for (const std::string& base : {made_.tracking, made_.memory, made_.cpuset}) {
     if (base.empty()) continue;
     // What a test left running must not outlive it.
     cgroup_kill(base);
@@ -134,8 +143,7 @@ proto::LaunchRun StepHarness::tasks(std::uint32_t count, std::vector<std::string
   return launch;
 }
 
-StepHarness::Started StepHarness::start(proto::LaunchRun launch,
-                                        std::vector<std::uint32_t> groups,
+StepHarness::Started StepHarness::start(proto::LaunchRun launch, std::vector<std::uint32_t> groups,
                                         std::vector<std::uint32_t> cpus) {
   Started started;
   started.run = launch.run;
@@ -171,7 +179,8 @@ StepReport StepHarness::wait(Started& step, StepReport::Kind kind) {
   while (readable(step.socket.get())) {
     const ssize_t size = ::recv(step.socket.get(), packet, sizeof packet, 0);
     if (size <= 0) break;
-    auto report = proto::decode<StepReport>(std::string_view(packet, static_cast<std::size_t>(size)));
+    auto report =
+        proto::decode<StepReport>(std::string_view(packet, static_cast<std::size_t>(size)));
     if (!report) break;
     if (report->kind == kind) return *report;
     if (report->kind == StepReport::Kind::note) step.notes.push_back(report->detail);

@@ -56,6 +56,7 @@ class StepHarness {
   std::string directory_;
   std::optional<Spool> spool_;
   NodeFacts facts_;
+  CgroupBase made_;  // what the destructor removes, whatever a test does to facts()
   NodeSettings settings_;
   Fd nursery_;
   Fd idle_;  // the line to an rstepd that waits for another run

@@ -77,9 +77,10 @@ TEST_F(Step, ScriptWithoutInterpreterLineIsForTheShell) {
 }
 
 TEST_F(Step, MissingInterpreterIsNamed) {
-  EXPECT_EQ(rgpud.run(rgpud.batch("#!/no/such/shell -x\necho\n")),
-            "launch_failed: cannot run the script's interpreter '/no/such/shell -x': No such file or "
-            "directory");
+  EXPECT_EQ(
+      rgpud.run(rgpud.batch("#!/no/such/shell -x\necho\n")),
+      "launch_failed: cannot run the script's interpreter '/no/such/shell -x': No such file or "
+      "directory");
 }
 
 TEST_F(Step, MissingCommandIsNamed) {
@@ -169,7 +170,8 @@ TEST_F(Step, EveryTaskRunsWithItsNumber) {
   launch.part.task_first = 5;
   launch.payload.stdout_pattern = "out.%t";
   EXPECT_EQ(rgpud.run(launch), "exited 0");
-  EXPECT_EQ(rgpud.read("out.5") + rgpud.read("out.6") + rgpud.read("out.7"), "5 0 3\n6 1 3\n7 2 3\n");
+  EXPECT_EQ(rgpud.read("out.5") + rgpud.read("out.6") + rgpud.read("out.7"),
+            "5 0 3\n6 1 3\n7 2 3\n");
 }
 
 TEST_F(Step, TasksThatShareAFileLoseNoLine) {
@@ -182,8 +184,8 @@ TEST_F(Step, TasksThatShareAFileLoseNoLine) {
 }
 
 TEST_F(Step, AFailedTaskEndsTheOthers) {
-  auto step = rgpud.start(
-      rgpud.tasks(3, {"sh", "-c", "test $ROTA_PROCID = 1 && exit 7; exec sleep 1000"}));
+  auto step =
+      rgpud.start(rgpud.tasks(3, {"sh", "-c", "test $ROTA_PROCID = 1 && exit 7; exec sleep 1000"}));
   EXPECT_EQ(rgpud.end_of(step), "exited 7");
 }
 
@@ -191,8 +193,8 @@ TEST_F(Step, ATaskThatCannotStartEndsTheOthers) {
   auto launch = rgpud.tasks(2, {"sleep", "1000"});
   launch.payload.stdout_pattern = "out.%t";
   ASSERT_EQ(::mkdir(rgpud.path("out.1").c_str(), 0755), 0);
-  EXPECT_EQ(rgpud.run(launch), "launch_failed: cannot open output file '" + rgpud.path("out.1") +
-                                   "': Is a directory");
+  EXPECT_EQ(rgpud.run(launch),
+            "launch_failed: cannot open output file '" + rgpud.path("out.1") + "': Is a directory");
 }
 
 TEST_F(Step, OtherNodesOfABatchJobHoldUntilTold) {
@@ -207,7 +209,8 @@ TEST_F(Step, OtherNodesOfABatchJobHoldUntilTold) {
 }
 
 TEST_F(Step, TimeLimitEndsPolitelyThenNot) {
-  auto launch = rgpud.batch("#!/bin/sh\ntrap 'echo term; exit 9' TERM\nwhile :; do sleep 0.01; done\n");
+  auto launch =
+      rgpud.batch("#!/bin/sh\ntrap 'echo term; exit 9' TERM\nwhile :; do sleep 0.01; done\n");
   launch.spec.time_limit_seconds = 1;
   EXPECT_EQ(rgpud.run(launch), "timeout 9");
   EXPECT_TRUE(rgpud.read("out").ends_with("term\n"));
@@ -245,7 +248,8 @@ TEST_F(Step, SignalsAreDelivered) {
 
 TEST_F(Step, NothingOutlivesTheJob) {
   // Forks twice, leaves the session, ignores SIGTERM and lets its parents end.
-  const std::string daemon = "(trap '' TERM HUP; setsid sh -c 'echo $$ > daemon; exec sleep 1000' &) &\n";
+  const std::string daemon =
+      "(trap '' TERM HUP; setsid sh -c 'echo $$ > daemon; exec sleep 1000' &) &\n";
   auto step = rgpud.start(rgpud.batch("#!/bin/sh\n" + daemon +
                                       "while ! test -s daemon; do sleep 0.01; done\nexit 2\n"));
   EXPECT_EQ(rgpud.end_of(step), "exited 2");
@@ -299,9 +303,8 @@ TEST_F(Step, WhatAKilledRstepdLeavesCanBeFound) {
   auto step = rgpud.start(rgpud.batch(
       "#!/bin/sh\necho $PPID > parent\n(setsid sh -c 'echo > up; exec sleep 1000' &) &\n"
       "exec sleep 1000\n"));
-  ASSERT_TRUE(eventually([&] {
-    return pid_in(rgpud.read("parent")) > 0 && rgpud.read("up") == "\n";
-  }));
+  ASSERT_TRUE(
+      eventually([&] { return pid_in(rgpud.read("parent")) > 0 && rgpud.read("up") == "\n"; }));
   ::kill(pid_in(rgpud.read("parent")), SIGKILL);
   EXPECT_TRUE(rgpud.wait_hangup(step));
   const auto found = rgpud.spool().look(step.run);

@@ -128,7 +128,8 @@ TEST_F(StepsTest, AtOnceAsManyAsAreStarted) {
     launch.payload.stdout_pattern = "/dev/null";
     node.start(launch);
   }
-  ASSERT_TRUE(node.until([&] { return std::count(node.told.begin(), node.told.end(), '\n') == 40; }));
+  ASSERT_TRUE(
+      node.until([&] { return std::count(node.told.begin(), node.told.end(), '\n') == 40; }));
   EXPECT_EQ(node.told.find("failed"), std::string::npos) << node.told;
 }
 
@@ -141,8 +142,9 @@ TEST_F(StepsTest, EndBeforeTheStartIsKnown) {
 
 TEST_F(StepsTest, AKilledRstepdIsANodeFailureAndLeavesNothing) {
   Node node(place);
-  node.start(place.batch("#!/bin/sh\necho $PPID > parent\n(setsid sh -c 'echo > up; exec sleep 1000' &) &\n"
-                         "exec sleep 1000\n"));
+  node.start(place.batch(
+      "#!/bin/sh\necho $PPID > parent\n(setsid sh -c 'echo > up; exec sleep 1000' &) &\n"
+      "exec sleep 1000\n"));
   ASSERT_TRUE(node.until_told("started"));
   ASSERT_TRUE(eventually([&] { return place.read("up") == "\n"; }));
   ::kill(rstepd_of_script(), SIGKILL);
@@ -157,8 +159,9 @@ TEST_F(StepsTest, WithoutCgroupsAKilledRstepdLeavesNothingEither) {
   place.facts().cgroups = {};
   place.facts().cgroups.node_directory = directory;
   Node node(place);
-  node.start(place.batch("#!/bin/sh\necho $PPID > parent\n(setsid sh -c 'echo > up; exec sleep 1000' &) &\n"
-                         "exec sleep 1000\n"));
+  node.start(place.batch(
+      "#!/bin/sh\necho $PPID > parent\n(setsid sh -c 'echo > up; exec sleep 1000' &) &\n"
+      "exec sleep 1000\n"));
   ASSERT_TRUE(node.until_told("started"));
   ASSERT_TRUE(eventually([&] { return place.read("up") == "\n"; }));
   ::kill(rstepd_of_script(), SIGKILL);
@@ -184,9 +187,9 @@ TEST_F(StepsTest, ARunGoesOnUnderARestartedRgpud) {
 
 TEST_F(StepsTest, OrdersForARunThatHasNotCalledYetAreKept) {
   std::optional<Node> node(place);
-  node->start(place.batch(
-      "#!/bin/sh\ntrap 'echo usr1' USR1\ntrap 'exit 0' TERM\necho ready\n"
-      "while :; do sleep 0.01; done\n"));
+  node->start(
+      place.batch("#!/bin/sh\ntrap 'echo usr1' USR1\ntrap 'exit 0' TERM\necho ready\n"
+                  "while :; do sleep 0.01; done\n"));
   ASSERT_TRUE(node->until_told("started"));
   ASSERT_TRUE(eventually([&] { return place.read("out") == "ready\n"; }));
   node.reset();
@@ -254,7 +257,8 @@ TEST_F(StepsTest, DamagedRecordsAreReportedNotBelieved) {
   Node node(place);
   ASSERT_EQ(node.adopted.size(), 2u);
   EXPECT_EQ(node.adopted[1].launch.run, (RunId{JobId{8}, 2}));
-  ASSERT_TRUE(node.until([&] { return std::count(node.told.begin(), node.told.end(), '\n') == 2; }));
+  ASSERT_TRUE(
+      node.until([&] { return std::count(node.told.begin(), node.told.end(), '\n') == 2; }));
   EXPECT_NE(node.told.find("7.0 node_failed 0: its record was damaged: "), std::string::npos);
   EXPECT_NE(node.told.find("8.2 node_failed 0: its record was damaged: "), std::string::npos);
 }

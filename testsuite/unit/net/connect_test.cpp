@@ -1,5 +1,6 @@
-// testsuite/unit/net/connect_test.cpp - when there is no session: which address, why, and what to check.
+// testsuite/unit/net/connect_test.cpp - no session: which address, why, what to check.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
@@ -30,9 +31,7 @@ class Impostor {
           asio::read(socket, asio::dynamic_buffer(rest), ignored);
         }) {}
   ~Impostor() { thread_.join(); }
-  std::string address() const {
-    return format("127.0.0.1:{}", acceptor_.local_endpoint().port());
-  }
+  std::string address() const { return format("127.0.0.1:{}", acceptor_.local_endpoint().port()); }
 
  private:
   asio::io_context io_;
@@ -67,8 +66,7 @@ TEST(Connect, NobodyListens) {
 TEST(Connect, EveryAddressOfANameIsTried) {
   ROTA_NEEDS_MUNGED();
   ClosedPort closed;
-  const std::string error =
-      error_of(options_for("localhost:" + closed.port(), shared_munged()));
+  const std::string error = error_of(options_for("localhost:" + closed.port(), shared_munged()));
   EXPECT_TRUE(error.starts_with("cannot connect: localhost:" + closed.port() +
                                 ": Connection refused (127.0.0.1:" + closed.port() + "), "))
       << error;
@@ -84,19 +82,20 @@ TEST(Connect, LocalhostNeedsNoLookUp) {
 
 TEST(Connect, UnknownName) {
   ROTA_NEEDS_MUNGED();
-  const std::string error =
-      error_of(options_for("no-such-host.invalid:7117", shared_munged()));
-  EXPECT_TRUE(error.starts_with("cannot connect: no-such-host.invalid:7117: name "
-                                "'no-such-host.invalid': "))
+  const std::string error = error_of(options_for("no-such-host.invalid:7117", shared_munged()));
+  EXPECT_TRUE(
+      error.starts_with("cannot connect: no-such-host.invalid:7117: name "
+                        "'no-such-host.invalid': "))
       << error;
   EXPECT_TRUE(error.ends_with(check)) << error;
 }
 
 TEST(Connect, AnAddressThatIsNone) {
   ROTA_NEEDS_MUNGED();
-  EXPECT_EQ(error_of(options_for("rctld", shared_munged())),
-            "invalid argument: address 'rctld': the port is missing; write host:port, 10.0.0.1:port "
-            "or [::1]:port");
+  EXPECT_EQ(
+      error_of(options_for("rctld", shared_munged())),
+      "invalid argument: address 'rctld': the port is missing; write host:port, 10.0.0.1:port "
+      "or [::1]:port");
   EXPECT_EQ(error_of(options_for("127.0.0.1:0", shared_munged())),
             "invalid argument: address '127.0.0.1:0': port 0 is nobody's");
 }
@@ -153,6 +152,47 @@ TEST(Connect, MungedHangs) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, 2s);
 }
 
+/// What a command says on standard error, and " exit N".
+std::string end_of_command(const ConnectOptions& options) {
+  int out[2];
+  if (pipe(out) != 0) return "no pipe";
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(out[1], STDERR_FILENO);
+    Client client(options);
+    _exit(client.ping(1) == "pong 1" ? 0 : 1);
+  }
+  close(out[1]);
+  std::string said;
+  char piece[1024];
+  for (ssize_t got; (got = read(out[0], piece, sizeof piece)) > 0;)
+    said.append(piece, static_cast<std::size_t>(got));
+  close(out[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return said + (WIFEXITED(status) ? format("exit {}", WEXITSTATUS(status)) : "died");
+}
+
+// A command asks munged on its only thread: it must end all the same.
+TEST(Connect, MungedHangsUnderACommand) {
+  ROTA_NEEDS_MUNGED();
+  Server server(shared_munged());
+  Munged munged(shared_munged().key());
+  ConnectOptions options = options_for(server.address(), munged);
+  options.hang_exit_code = 7;
+  options.program = "rsubmit";
+  EXPECT_EQ(end_of_command(options), "exit 0");
+  Client here(options);
+  EXPECT_EQ(here.ping(1), "pong 1");
+  munged.freeze();
+  options.limit = 200ms;
+  EXPECT_EQ(end_of_command(options),
+            "rsubmit: authentication failed: " + server.address() + ": munged at " +
+                munged.socket() + " did not answer within 200ms; is munged running?\nexit 7");
+  options.munge_socket = "/nowhere/socket";
+  EXPECT_NE(error_of(options).find("munged at /nowhere/socket: "), std::string::npos);
+}
+
 TEST(Connect, TheServersMungedIsGone) {
   ROTA_NEEDS_MUNGED();
   LogCapture log;
@@ -178,8 +218,8 @@ TEST(Connect, HangsUpInsteadOfAnswering) {
   ROTA_NEEDS_MUNGED();
   Impostor rude("", true);
   const std::string error = error_of(options_for(rude.address(), shared_munged()));
-  EXPECT_TRUE(error.starts_with("cannot connect: " + rude.address() +
-                                ": closed during the handshake ("))
+  EXPECT_TRUE(
+      error.starts_with("cannot connect: " + rude.address() + ": closed during the handshake ("))
       << error;
 }
 
@@ -209,17 +249,17 @@ TEST(Connect, AnsweredByAnotherUid) {
   Impostor other(encode_welcome(*credential));
   ConnectOptions options = options_for(other.address(), shared_munged());
   options.peer_uid = geteuid() + 1;
-  EXPECT_EQ(error_of(options),
-            format("authentication failed: {}: answered by uid {}, but rctld runs as uid {}: somebody "
-                   "else listens there, or controller.user in rota.yaml is wrong",
-                   other.address(), geteuid(), geteuid() + 1));
+  EXPECT_EQ(
+      error_of(options),
+      format("authentication failed: {}: answered by uid {}, but rctld runs as uid {}: somebody "
+             "else listens there, or controller.user in rota.yaml is wrong",
+             other.address(), geteuid(), geteuid() + 1));
 }
 
 TEST(Connect, AnswerOfAnotherSession) {
   ROTA_NEEDS_MUNGED();
-  const auto credential =
-      munge_encode(shared_munged().socket(),
-                   proto::encode(make_server_secret(make_client_secret())), geteuid());
+  const auto credential = munge_encode(
+      shared_munged().socket(), proto::encode(make_server_secret(make_client_secret())), geteuid());
   ASSERT_TRUE(credential);
   Impostor other(encode_welcome(*credential));
   EXPECT_EQ(error_of(options_for(other.address(), shared_munged())),

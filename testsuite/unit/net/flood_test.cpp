@@ -1,4 +1,4 @@
-// testsuite/unit/net/flood_test.cpp - more connections than the listener wants, and too few descriptors.
+// testsuite/unit/net/flood_test.cpp - too many connections, too few descriptors.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -37,9 +37,10 @@ TEST(Flood, TheOldestHandshakeMakesWay) {
   RawPeer second(server.port());
   RawPeer third(server.port());
   EXPECT_TRUE(first.was_hung_up_on());
-  EXPECT_EQ(log.line_with("refused " + first.address()),
-            "refused " + first.address() +
-                ": too many connections: made way for a newer connection: 2 handshakes were under way");
+  EXPECT_EQ(
+      log.line_with("refused " + first.address()),
+      "refused " + first.address() +
+          ": too many connections: made way for a newer connection: 2 handshakes were under way");
   second.send(second.hello(shared_munged()));
   EXPECT_EQ(second.answer_text(), "welcome");
   third.send(third.hello(shared_munged()));
@@ -53,14 +54,14 @@ std::unique_ptr<RawPeer> half_open(std::uint16_t port, std::size_t number) {
   return peer;
 }
 
-// Ten thousand connect as fast as they can and stay. Good clients that come in between all get their
-// session; once the storm is a steady rain, each within a second. A session that was there before
-// notices nothing, and the log does not grow with the flood.
+// Ten thousand connect as fast as they can and stay. Good clients that come in between all get
+// their session; once the storm is a steady rain, each within a second. A session that was there
+// before notices nothing, and the log does not grow with the flood.
 TEST(Flood, TenThousandHalfOpenConnectionsStopNobody) {
   ROTA_NEEDS_MUNGED();
   DescriptorLimit descriptors;
-  const std::size_t attackers_max =
-      std::min<std::size_t>(10'000, descriptors.count() > 2'000 ? descriptors.count() - 2'000 : 100);
+  const std::size_t attackers_max = std::min<std::size_t>(
+      10'000, descriptors.count() > 2'000 ? descriptors.count() - 2'000 : 100);
   LogCapture log;
   Server server(shared_munged());
   Client witness(server, shared_munged());
@@ -80,7 +81,8 @@ TEST(Flood, TenThousandHalfOpenConnectionsStopNobody) {
     ++good;
   } while (storm);
   attack.join();
-  // The kernel hands connections over in their order: behind this one, nothing of the storm is left.
+  // The kernel hands connections over in their order: behind this one, nothing of the storm is
+  // left.
   Client last(server, shared_munged());
   ASSERT_EQ(last.ping(good), format("pong {}", good));
 
@@ -124,7 +126,8 @@ TEST(Flood, WithoutDescriptorsTheListenerWaitsAndGoesOn) {
   Client witness(server, shared_munged());
   ASSERT_EQ(witness.ping(1), "pong 1");
 
-  // All but one descriptor are used up; that one is the client's, so there is none to accept it with.
+  // All but one descriptor are used up; that one is the client's, so there is none to accept it
+  // with.
   descriptors.lower_to(200);
   std::vector<int> hoard;
   for (int fd; (fd = dup(STDERR_FILENO)) >= 0;) hoard.push_back(fd);
@@ -132,8 +135,9 @@ TEST(Flood, WithoutDescriptorsTheListenerWaitsAndGoesOn) {
   hoard.pop_back();
   RawPeer peer(server.port());
   const std::string line = log.line_with("cannot accept");
-  EXPECT_EQ(line, "refused connections to 127.0.0.1:0: input/output error: cannot accept: Too many "
-                  "open files");
+  EXPECT_EQ(line,
+            "refused connections to 127.0.0.1:0: input/output error: cannot accept: Too many "
+            "open files");
   EXPECT_EQ(witness.ping(2), "pong 2");
 
   for (const int fd : hoard) close(fd);
@@ -141,8 +145,8 @@ TEST(Flood, WithoutDescriptorsTheListenerWaitsAndGoesOn) {
   EXPECT_EQ(peer.answer_text(), "welcome");
 }
 
-// munged stands still, and with it two handshakes; sessions that exist go on, and the others are refused
-// in their time.
+// munged stands still, and with it two handshakes; sessions that exist go on, and the others are
+// refused in their time.
 TEST(Flood, AFrozenMungedDelaysNoSession) {
   ROTA_NEEDS_MUNGED();
   LogCapture log;

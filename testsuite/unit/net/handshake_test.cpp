@@ -1,4 +1,4 @@
-// testsuite/unit/net/handshake_test.cpp - the handshake's bytes: what is taken, what is refused, and why.
+// testsuite/unit/net/handshake_test.cpp - the handshake's bytes: taken or refused.
 #include "net/handshake.h"
 
 #include <gtest/gtest.h>
@@ -96,13 +96,15 @@ TEST(Secrets, AreRefusedWhenTheyAreNotForThis) {
   };
   ClientSecret client = make_client_secret();
   client.label = server_label;  // the server's own words, sent back to it
-  EXPECT_EQ(client_error(client),
-            "malformed message: credential without a Rota handshake in it: made for another purpose");
+  EXPECT_EQ(
+      client_error(client),
+      "malformed message: credential without a Rota handshake in it: made for another purpose");
   client = make_client_secret();
   client.key_half.pop_back();
-  EXPECT_EQ(client_error(client),
-            "malformed message: credential without a Rota handshake in it: nonce or key half of the "
-            "wrong size");
+  EXPECT_EQ(
+      client_error(client),
+      "malformed message: credential without a Rota handshake in it: nonce or key half of the "
+      "wrong size");
   EXPECT_EQ(decode_client_secret("").error().message(),
             "malformed message: record cut short or out of range");
 
@@ -129,8 +131,10 @@ TEST(Keys, AreThoseOfTheDescription) {
   server.nonce = std::string(32, 'N');
   server.key_half = std::string(32, 'K');
   const SessionKeys keys = derive_keys(client, server);
-  EXPECT_EQ(hex(keys.client_to_server), "10d6b9a335ae3b35e30899fa040600ad1890e084e83bd71dcdf23e321e31d7e1 caa5b59d");
-  EXPECT_EQ(hex(keys.server_to_client), "4862af2b71d8f0bd990ed66d8e4d9fe1aadc9640c4e48e0e6c81c4271921c711 0aaaaaaa");
+  EXPECT_EQ(hex(keys.client_to_server),
+            "10d6b9a335ae3b35e30899fa040600ad1890e084e83bd71dcdf23e321e31d7e1 caa5b59d");
+  EXPECT_EQ(hex(keys.server_to_client),
+            "4862af2b71d8f0bd990ed66d8e4d9fe1aadc9640c4e48e0e6c81c4271921c711 0aaaaaaa");
 }
 
 }  // namespace

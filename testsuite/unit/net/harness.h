@@ -1,4 +1,4 @@
-// testsuite/unit/net/harness.h - a real listener on a thread of its own, a client, and what was logged.
+// testsuite/unit/net/harness.h - a real listener, a client, and what was logged.
 #pragma once
 #include <fcntl.h>
 #include <poll.h>
@@ -20,9 +20,9 @@
 
 #include "common/format.h"
 #include "common/log.h"
+#include "munged.h"
 #include "net/client.h"
 #include "net/listener.h"
-#include "munged.h"
 
 namespace rota::net {
 

@@ -1,4 +1,4 @@
-// testsuite/unit/net/munged.h - a private munged with a key of its own, for as long as the object lives.
+// testsuite/unit/net/munged.h - a private munged with a key of its own.
 #pragma once
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -41,8 +41,8 @@ inline std::string make_munge_key() { return random_bytes(128); }
 class Munged {
  public:
   explicit Munged(std::string key = make_munge_key()) : key_(std::move(key)) {
-    // Not below the build tree: a socket's path may have 107 bytes, and munged checks every directory
-    // above it.
+    // Not below the build tree: a socket's path may have 107 bytes, and munged checks every
+    // directory above it.
     directory_ = "/tmp/rota-munged-XXXXXX";
     if (mkdtemp(directory_.data()) == nullptr) throw std::runtime_error("mkdtemp");
     std::filesystem::permissions(directory_, std::filesystem::perms(0755));

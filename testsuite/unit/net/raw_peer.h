@@ -1,4 +1,4 @@
-// testsuite/unit/net/raw_peer.h - a peer that speaks the wire by hand, and so can break every rule of it.
+// testsuite/unit/net/raw_peer.h - a peer that can break every rule of the wire.
 #pragma once
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -12,12 +12,12 @@
 #include <stdexcept>
 #include <string>
 
+#include "munged.h"
 #include "net/handshake.h"
 #include "net/munge.h"
 #include "proto/codec.h"
 #include "proto/frame.h"
 #include "proto/messages.h"
-#include "munged.h"
 
 namespace rota::net {
 
@@ -76,8 +76,7 @@ class RawPeer {
   /// The client's first message, with a credential made here and now.
   std::string hello(const Munged& munged, std::chrono::seconds lifetime = credential_lifetime) {
     secret_ = make_client_secret();
-    auto credential =
-        munge_encode(munged.socket(), proto::encode(secret_), geteuid(), lifetime);
+    auto credential = munge_encode(munged.socket(), proto::encode(secret_), geteuid(), lifetime);
     if (!credential) throw std::runtime_error(credential.error().message());
     return encode_hello(*credential);
   }
@@ -122,8 +121,8 @@ class RawPeer {
     header.call = 1;
     const auto head = proto::encode_header(header);
     std::array<unsigned char, seal_tag_size> tag;
-    sealer_->seal(sequence_++, head,
-                  {reinterpret_cast<unsigned char*>(body.data()), body.size()}, tag);
+    sealer_->seal(sequence_++, head, {reinterpret_cast<unsigned char*>(body.data()), body.size()},
+                  tag);
     return std::string(head.begin(), head.end()) + body + std::string(tag.begin(), tag.end());
   }
   std::string sealed_ping(std::uint64_t token) {

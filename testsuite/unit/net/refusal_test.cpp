@@ -64,7 +64,8 @@ TEST_F(Refusal, StaleCredential) {
   peer.send(hello);
   const std::string said = peer.answer_text();
   EXPECT_TRUE(said.starts_with("refused: stale credential: ")) << said;
-  EXPECT_TRUE(said.ends_with(" s old by this host's clock; check the clocks of both hosts")) << said;
+  EXPECT_TRUE(said.ends_with(" s old by this host's clock; check the clocks of both hosts"))
+      << said;
   EXPECT_TRUE(logged(peer).starts_with(": authentication failed: stale credential: "));
 }
 
@@ -80,8 +81,8 @@ TEST_F(Refusal, ReplayedCredential) {
   EXPECT_EQ(logged(second), ": authentication failed: " + why);
 }
 
-// MUNGE's memory of replays is one daemon's. At another host the credential is taken, and still worth
-// nothing: the answer cannot be read, so no frame can be sealed.
+// MUNGE's memory of replays is one daemon's. At another host the credential is taken, and still
+// worth nothing: the answer cannot be read, so no frame can be sealed.
 TEST_F(Refusal, CredentialReplayedAtAnotherMunged) {
   Munged twin(munged->key());
   Server other(twin, [](ListenerOptions& options) { options.handshake_limit = 200ms; });
@@ -116,10 +117,11 @@ TEST_F(Refusal, CredentialForAnotherUid) {
   ConnectOptions options = options_for(server->address(), *munged);
   options.peer_uid = geteuid() + 1;
   Client client(options);
-  EXPECT_EQ(client.error(),
-            format("authentication failed: {} refused: credential meant for another uid: this process "
-                   "runs as uid {}",
-                   server->address(), geteuid()));
+  EXPECT_EQ(
+      client.error(),
+      format("authentication failed: {} refused: credential meant for another uid: this process "
+             "runs as uid {}",
+             server->address(), geteuid()));
   log.line_with("credential meant for another uid");
 }
 
@@ -151,8 +153,7 @@ TEST_F(Refusal, CredentialOverItsLimit) {
   hello[9] = 0x40;  // 16385
   peer.send(hello);
   EXPECT_EQ(peer.answer_text(), "refused: credential of 16385 bytes, 1 to 16384 are allowed");
-  EXPECT_EQ(logged(peer),
-            ": malformed message: credential of 16385 bytes, 1 to 16384 are allowed");
+  EXPECT_EQ(logged(peer), ": malformed message: credential of 16385 bytes, 1 to 16384 are allowed");
 }
 
 TEST_F(Refusal, AnotherVersion) {
@@ -175,8 +176,7 @@ TEST_F(Refusal, AnotherProtocol) {
 TEST_F(Refusal, WordsAfterTheHello) {
   RawPeer peer(server->port());
   peer.send(peer.hello(*munged) + "and another thing");
-  EXPECT_EQ(peer.answer_text(),
-            "refused: bytes after the handshake where an answer was due first");
+  EXPECT_EQ(peer.answer_text(), "refused: bytes after the handshake where an answer was due first");
   EXPECT_NE(logged(peer), "");
 }
 
@@ -207,14 +207,15 @@ TEST_F(Refusal, TamperedFrames) {
     std::string why;
   };
   const Case cases[] = {
-      {20, "frame failed authentication: frame 1 of type 2: its seal is broken"},             // body
+      {20, "frame failed authentication: frame 1 of type 2: its seal is broken"},  // body
       {ping_size - 1, "frame failed authentication: frame 1 of type 2: its seal is broken"},  // tag
-      {16, "frame failed authentication: frame 1 of type 2: its seal is broken"},             // call
-      {8, "frame failed authentication: frame 0 came where 1 was due: repeated or lost"},     // sequence
-      {6, "frame failed authentication: frame 1 of type 2: its seal is broken"},              // flags: more
-      {4, "frame failed authentication: frame 1 of type 3: its seal is broken"},              // type
-      {7, "malformed message: unknown flags 0x100"},                                          // flags
-      {5, "malformed message: unknown message type 258"},                                     // type
+      {16, "frame failed authentication: frame 1 of type 2: its seal is broken"},  // call
+      {8,
+       "frame failed authentication: frame 0 came where 1 was due: repeated or lost"},  // sequence
+      {6, "frame failed authentication: frame 1 of type 2: its seal is broken"},  // flags: more
+      {4, "frame failed authentication: frame 1 of type 3: its seal is broken"},  // type
+      {7, "malformed message: unknown flags 0x100"},                              // flags
+      {5, "malformed message: unknown message type 258"},                         // type
   };
   for (const Case& c : cases) {
     RawPeer peer(server->port());
@@ -239,8 +240,9 @@ TEST_F(Refusal, RepeatedFrame) {
   peer.skip_frame();
   peer.send(frame);
   EXPECT_TRUE(peer.was_hung_up_on());
-  EXPECT_EQ(logged(peer), session_prefix() + "frame failed authentication: frame 0 came where 1 was "
-                                             "due: repeated or lost");
+  EXPECT_EQ(logged(peer), session_prefix() +
+                              "frame failed authentication: frame 0 came where 1 was "
+                              "due: repeated or lost");
 }
 
 TEST_F(Refusal, LostFrame) {
@@ -250,8 +252,9 @@ TEST_F(Refusal, LostFrame) {
   peer.sealed_ping(2);
   peer.send(peer.sealed_ping(3));
   EXPECT_TRUE(peer.was_hung_up_on());
-  EXPECT_EQ(logged(peer), session_prefix() + "frame failed authentication: frame 2 came where 1 was "
-                                             "due: repeated or lost");
+  EXPECT_EQ(logged(peer), session_prefix() +
+                              "frame failed authentication: frame 2 came where 1 was "
+                              "due: repeated or lost");
 }
 
 TEST_F(Refusal, TruncatedFrame) {
@@ -263,8 +266,9 @@ TEST_F(Refusal, TruncatedFrame) {
   peer.hang_up();
   EXPECT_EQ(server->next_end(),
             "malformed message: the connection ended within frame 1: 30 bytes of it came");
-  EXPECT_EQ(logged(peer), session_prefix() + "malformed message: the connection ended within frame "
-                                             "1: 30 bytes of it came");
+  EXPECT_EQ(logged(peer), session_prefix() +
+                              "malformed message: the connection ended within frame "
+                              "1: 30 bytes of it came");
 }
 
 TEST_F(Refusal, FrameOverItsLimit) {
@@ -272,12 +276,14 @@ TEST_F(Refusal, FrameOverItsLimit) {
   peer.shake_hands(*munged);
   peer.send(peer.sealed_ping(1));
   peer.skip_frame();
-  // Sealed as it should be, but larger than a ping may be: refused on its header, before a byte of it.
+  // Sealed as it should be, but larger than a ping may be: refused on its header, before a byte of
+  // it.
   const std::string frame = peer.sealed(proto::PingRequest::number, std::string(65'537, 'x'));
   peer.send(frame.substr(0, proto::FrameHeader::size));
   EXPECT_TRUE(peer.was_hung_up_on());
-  EXPECT_EQ(logged(peer), session_prefix() + "frame too long: 65537 bytes of type 2, at most 65536 "
-                                             "are allowed");
+  EXPECT_EQ(logged(peer), session_prefix() +
+                              "frame too long: 65537 bytes of type 2, at most 65536 "
+                              "are allowed");
 }
 
 TEST_F(Refusal, FrameShorterThanItsSeal) {

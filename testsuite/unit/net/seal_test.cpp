@@ -66,7 +66,8 @@ TEST(Seal, HkdfSha256OfRfc5869) {
             "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865");
 }
 
-// Test case 16 of McGrew and Viega's GCM paper: its nonce begins with our salt, ends with our sequence.
+// Test case 16 of McGrew and Viega's GCM paper: its nonce begins with our salt, ends with our
+// sequence.
 TEST(Seal, AesGcmOfThePublishedVector) {
   DirectionKey key;
   const std::string raw =
@@ -83,9 +84,10 @@ TEST(Seal, AesGcmOfThePublishedVector) {
   const std::string tag = from_hex("76fc6ece0f4e1768cddf8853bb2d551b");
   std::memcpy(sealed.tag.data(), tag.data(), tag.size());
   Opener opener(key);
-  EXPECT_EQ(hex(open(opener, sequence, from_hex("feedfacedeadbeeffeedfacedeadbeefabaddad2"), sealed)),
-            "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72"
-            "1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39");
+  EXPECT_EQ(
+      hex(open(opener, sequence, from_hex("feedfacedeadbeeffeedfacedeadbeefabaddad2"), sealed)),
+      "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72"
+      "1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39");
 }
 
 TEST(Seal, WhatWasSealedOpens) {

@@ -1,4 +1,4 @@
-// testsuite/unit/net/session_test.cpp - good sessions over a real munged: both ways, much at once, to the end.
+// testsuite/unit/net/session_test.cpp - good sessions: both ways, much at once, to the end.
 #include <gtest/gtest.h>
 
 #include "harness.h"
@@ -37,9 +37,8 @@ TEST(Session, AsksAndIsAnswered) {
 TEST(Session, BothSidesKnowWhoTheOtherIs) {
   ROTA_NEEDS_MUNGED();
   std::promise<Peer> seen;
-  Server server(shared_munged(), {}, [&seen](std::shared_ptr<Connection> session) {
-    seen.set_value(session->peer());
-  });
+  Server server(shared_munged(), {},
+                [&seen](std::shared_ptr<Connection> session) { seen.set_value(session->peer()); });
   Client client(server, shared_munged());
   ASSERT_EQ(client.error(), "");
   EXPECT_EQ(client.connection().peer().uid, geteuid());
@@ -141,8 +140,8 @@ TEST(Session, CloseEndsItHereAndThere) {
   EXPECT_NE(log.line_with("closed: enough"), "");
 }
 
-// The last words of a session arrive although its owner has already turned away: 8 MB of them are far
-// more than the kernel's buffers take at once.
+// The last words of a session arrive although its owner has already turned away: 8 MB of them are
+// far more than the kernel's buffers take at once.
 TEST(Session, WhatWasSentBeforeTheEndArrives) {
   ROTA_NEEDS_MUNGED();
   Server server(shared_munged(), {}, [](std::shared_ptr<Connection> session) {
@@ -202,8 +201,9 @@ TEST(Session, APeerThatDoesNotReadIsCutOff) {
   run(client.io(), client.connection().backlog_below(1));
   const std::string line = log.line_with("does not read them");
   EXPECT_TRUE(line.starts_with("refused 127.0.0.1:")) << line;
-  EXPECT_TRUE(line.ends_with("bytes wait for this peer, which does not read them; at most 268435456 "
-                             "may"))
+  EXPECT_TRUE(
+      line.ends_with("bytes wait for this peer, which does not read them; at most 268435456 "
+                     "may"))
       << line;
 }
 
@@ -215,8 +215,9 @@ TEST(Session, AFrameOverItsLimitIsNotEvenSent) {
   EXPECT_EQ(client.ping(1), "pong 1");
   say(client.connection(), std::string((1 << 20) + 1, 'x'));
   EXPECT_FALSE(client.connection().is_open());
-  EXPECT_EQ(text_of(client.read()),
-            "frame too long: 1048585 bytes of type 302 were to be sent, at most 1048576 are allowed");
+  EXPECT_EQ(
+      text_of(client.read()),
+      "frame too long: 1048585 bytes of type 302 were to be sent, at most 1048576 are allowed");
 }
 
 }  // namespace

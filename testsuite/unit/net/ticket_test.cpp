@@ -43,9 +43,10 @@ TEST(Ticket, IsGoodForItsUserUntilItExpires) {
   EXPECT_EQ(verdict(signed_one, key, 1001, noon),
             "permission denied: the ticket is for uid 1000 and was shown by uid 1001");
   EXPECT_EQ(verdict(signed_one, key, 1000, WallTime{later.microseconds - 1}), "good");
-  EXPECT_EQ(verdict(signed_one, key, 1000, later),
-            "permission denied: the ticket has expired: ask the controller for a new one, and check "
-            "the clocks if it does so again");
+  EXPECT_EQ(
+      verdict(signed_one, key, 1000, later),
+      "permission denied: the ticket has expired: ask the controller for a new one, and check "
+      "the clocks if it does so again");
 }
 
 TEST(Ticket, NeedsItsOwnKey) {
@@ -75,7 +76,10 @@ TEST(Ticket, NoFieldCanBeAltered) {
       [](auto& t) { t.signature.pop_back(); },
       [](auto& t) { t.signature[0] ^= 1; },
       // Bytes moved from one field to the next must not give the same signature.
-      [](auto& t) { t.stdout_path.pop_back(); t.stderr_path.insert(0, "t"); },
+      [](auto& t) {
+        t.stdout_path.pop_back();
+        t.stderr_path.insert(0, "t");
+      },
   };
   const std::string key = make_ticket_key();
   for (std::size_t i = 0; i < changes.size(); ++i) {

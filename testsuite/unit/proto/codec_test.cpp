@@ -1,4 +1,4 @@
-// testsuite/unit/proto/codec_test.cpp - the bytes of each kind of field, and lies about their lengths.
+// testsuite/unit/proto/codec_test.cpp - the bytes of each kind of field, and lies about them.
 #include "proto/codec.h"
 
 #include <gtest/gtest.h>
@@ -51,16 +51,16 @@ TEST(Codec, WritesLittleEndianWithCounts) {
   value.maybe = Inner{7};
   value.inners = {Inner{8}};
   EXPECT_EQ(to_hex(encode(value)),
-            "35000000"          // length of what follows
-            "01"                // flag
-            "0201"              // two
-            "feffffff"          // four
-            "02"                // colour
-            "0b0a000000000000"  // job
-            "ffffffffffffffff"  // time
-            "020000006869"      // text
-            "0200000001000200"  // numbers
-            "010100000007"      // maybe: there, a record of one byte
+            "35000000"              // length of what follows
+            "01"                    // flag
+            "0201"                  // two
+            "feffffff"              // four
+            "02"                    // colour
+            "0b0a000000000000"      // job
+            "ffffffffffffffff"      // time
+            "020000006869"          // text
+            "0200000001000200"      // numbers
+            "010100000007"          // maybe: there, a record of one byte
             "010000000100000008");  // inners: one, a record of one byte
   EXPECT_EQ(read(to_hex(encode(value))), "(true 258 -2 2 2571 -1 'hi' [1 2] (7) [(8)])");
 }
@@ -72,17 +72,41 @@ TEST(Codec, AnEmptyRecordIsAllDefaults) {
 TEST(Codec, RefusesLies) {
   EXPECT_EQ(read(""), malformed);
   EXPECT_EQ(read("000000"), malformed);
-  EXPECT_EQ(read("ffffffff"), malformed);                // longer than what is there
-  EXPECT_EQ(read("0100000002"), malformed);              // a bool that is neither
-  EXPECT_EQ(read("02000000" "0102"), malformed);         // half a number
-  EXPECT_EQ(read("00000000" "00"), "malformed message: bytes after the record");
-  const std::string head = "01" "0201" "feffffff" "02" "0b0a000000000000" "ffffffffffffffff";
-  EXPECT_EQ(read("1c000000" + head + "ffffffff"), malformed);                       // text
-  EXPECT_EQ(read("1d000000" + head + "0200000068"), malformed);                     // text
-  EXPECT_EQ(read("20000000" + head + "00000000" "ffffffff"), malformed);            // numbers
-  EXPECT_EQ(read("22000000" + head + "00000000" "020000000100"), malformed);        // numbers
-  EXPECT_EQ(read("21000000" + head + "00000000" "00000000" "02"), malformed);       // maybe
-  EXPECT_EQ(read("25000000" + head + "00000000" "00000000" "0101000000"), malformed);  // maybe
+  EXPECT_EQ(read("ffffffff"), malformed);    // longer than what is there
+  EXPECT_EQ(read("0100000002"), malformed);  // a bool that is neither
+  EXPECT_EQ(read("02000000"
+                 "0102"),
+            malformed);  // half a number
+  EXPECT_EQ(read("00000000"
+                 "00"),
+            "malformed message: bytes after the record");
+  const std::string head =
+      "01"
+      "0201"
+      "feffffff"
+      "02"
+      "0b0a000000000000"
+      "ffffffffffffffff";
+  EXPECT_EQ(read("1c000000" + head + "ffffffff"), malformed);    // text
+  EXPECT_EQ(read("1d000000" + head + "0200000068"), malformed);  // text
+  EXPECT_EQ(read("20000000" + head +
+                 "00000000"
+                 "ffffffff"),
+            malformed);  // numbers
+  EXPECT_EQ(read("22000000" + head +
+                 "00000000"
+                 "020000000100"),
+            malformed);  // numbers
+  EXPECT_EQ(read("21000000" + head +
+                 "00000000"
+                 "00000000"
+                 "02"),
+            malformed);  // maybe
+  EXPECT_EQ(read("25000000" + head +
+                 "00000000"
+                 "00000000"
+                 "0101000000"),
+            malformed);  // maybe
 }
 
 struct Heavy {
@@ -96,8 +120,15 @@ struct Many {
 
 // A count is believed only as far as there are bytes for it.
 TEST(Codec, ALargeCountCostsNothing) {
-  EXPECT_FALSE(decode<Many>(from_hex("08000000" "00ffffff" "00000000")));
-  EXPECT_EQ(decode<Many>(from_hex("08000000" "01000000" "00000000"))->items.size(), 1u);
+  EXPECT_FALSE(
+      decode<Many>(from_hex("08000000"
+                            "00ffffff"
+                            "00000000")));
+  EXPECT_EQ(decode<Many>(from_hex("08000000"
+                                  "01000000"
+                                  "00000000"))
+                ->items.size(),
+            1u);
 }
 
 }  // namespace

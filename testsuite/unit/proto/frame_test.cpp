@@ -1,4 +1,4 @@
-// testsuite/unit/proto/frame_test.cpp - the header's bytes, and what is refused before a body is read.
+// testsuite/unit/proto/frame_test.cpp - the header's bytes, and what it may not say.
 #include "proto/frame.h"
 
 #include <gtest/gtest.h>
@@ -87,8 +87,9 @@ TEST(FrameHeader, RefusesABodyWithoutRoomForItsSeal) {
   FrameHeader header;
   header.type = PingRequest::number;
   for (header.length = 0; header.length < frame_tag_size; ++header.length)
-    EXPECT_EQ(verdict(header, 0),
-              format("malformed message: frame of {} bytes is shorter than its seal", header.length));
+    EXPECT_EQ(
+        verdict(header, 0),
+        format("malformed message: frame of {} bytes is shorter than its seal", header.length));
   EXPECT_EQ(verdict(header, 0), "good");  // an empty body is for its decoder to refuse
 }
 

@@ -1,8 +1,8 @@
-// testsuite/unit/proto/golden_test.cpp - bytes of every release are read for ever, with the same meaning.
+// testsuite/unit/proto/golden_test.cpp - bytes of every release mean the same for ever.
 //
-// golden-*.txt next to this file hold, per release, one message of every type: its number and name, its
-// bytes, and what they mean. Those lines never change. Fields that were added since are not in them, and
-// keep their defaults.
+// golden-*.txt next to this file hold, per release, one message of every type: its number and name,
+// its bytes, and what they mean. Those lines never change. Fields that were added since are not in
+// them, and keep their defaults.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,8 +76,8 @@ std::vector<std::string_view> parts(std::string_view bracket) {
   return all;
 }
 
-/// Whether `now` says all that `then` says. A record may have more fields at its end; nothing else may
-/// differ.
+/// Whether `now` says all that `then` says. A record may have more fields at its end; nothing else
+/// may differ.
 bool says_the_same(std::string_view then, std::string_view now) {
   const bool record = then.starts_with('(') && now.starts_with('(');
   const bool sequence = then.starts_with('[') && now.starts_with('[');

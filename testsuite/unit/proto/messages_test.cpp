@@ -1,4 +1,4 @@
-// testsuite/unit/proto/messages_test.cpp - every message: there and back, cut short, and of other releases.
+// testsuite/unit/proto/messages_test.cpp - every message: there, back, cut short, older, newer.
 #include "proto/messages.h"
 
 #include <gtest/gtest.h>
@@ -80,8 +80,8 @@ TYPED_TEST(EveryMessage, IsRefusedWhenCutShort) {
     EXPECT_FALSE(decode<TypeParam>(std::string_view(whole).substr(0, size))) << size << " bytes";
 }
 
-// A body that ends between two fields was written by a release that had only those before; one that ends
-// within a field was written by nobody.
+// A body that ends between two fields was written by a release that had only those before; one that
+// ends within a field was written by nobody.
 TYPED_TEST(EveryMessage, OfAnOlderReleaseKeepsTheDefaults) {
   const TypeParam full = filled<TypeParam>();
   const std::string body = encode(full).substr(4);

@@ -1,4 +1,4 @@
-// testsuite/unit/proto/walk.h - walks the fields of any record: fills them, writes them down as text.
+// testsuite/unit/proto/walk.h - walks the fields of a record: fills them, writes them down.
 #pragma once
 #include <cxxabi.h>
 
@@ -25,8 +25,8 @@ std::string name_of_type() {
   return full.substr(full.rfind(':') + 1);
 }
 
-/// Gives a value that is not the default and, as far as its type allows, not any other field's: it is
-/// made from the place where it stands ("second field of the first field ...").
+/// Gives a value that is not the default and, as far as its type allows, not any other field's: it
+/// is made from the place where it stands ("second field of the first field ...").
 template <class T>
 void fill(T& value, std::uint64_t place = 1) {
   if constexpr (std::same_as<T, bool>) {
@@ -72,7 +72,8 @@ inline std::string from_hex(std::string_view text) {
   return bytes;
 }
 
-/// One line: numbers as numbers, strings in quotes, (records), [sequences], ? for an absent optional.
+/// One line: numbers as numbers, strings in quotes, (records), [sequences], ? for an absent
+/// optional.
 template <class T>
 std::string written(const T& value) {
   if constexpr (std::same_as<T, bool>) {
@@ -101,9 +102,9 @@ std::string written(const T& value) {
     return value ? written(*value) : "?";
   } else {
     std::string text;
-    std::apply([&](const auto&... field) {
-      ((text += (text.empty() ? "" : " ") + written(field)), ...);
-    }, T::fields(value));
+    std::apply(
+        [&](const auto&... field) { ((text += (text.empty() ? "" : " ") + written(field)), ...); },
+        T::fields(value));
     return "(" + text + ")";
   }
 }

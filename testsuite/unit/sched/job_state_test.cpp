@@ -30,7 +30,8 @@ TEST(JobStateTable, Whole) {
 }
 
 TEST(JobStateTable, AWaitingJobCanOnlyBeCancelled) {
-  EXPECT_EQ(next_state(JobState::pending, JobEvent::ended, JobState::cancelled), JobState::cancelled);
+  EXPECT_EQ(next_state(JobState::pending, JobEvent::ended, JobState::cancelled),
+            JobState::cancelled);
   EXPECT_EQ(next_state(JobState::pending, JobEvent::ended, JobState::completed), std::nullopt);
 }
 

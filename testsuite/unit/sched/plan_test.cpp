@@ -148,7 +148,8 @@ TEST(PlanFit, CpusAndMemoryCount) {
 // First come, first served: nobody goes past the first job that waits for resources.
 TEST(PlanOrder, NobodyPassesTheFirstThatWaits) {
   EXPECT_EQ(plan_of("n0 gpus=8 used=4", "big gpus=8; small gpus=1"), "");
-  EXPECT_EQ(waits_of("n0 gpus=8 used=4", "big gpus=8; small gpus=1"), "small=Priority big=Resources ");
+  EXPECT_EQ(waits_of("n0 gpus=8 used=4", "big gpus=8; small gpus=1"),
+            "small=Priority big=Resources ");
 }
 
 TEST(PlanOrder, WhatCannotFitHoldsNobodyUp) {

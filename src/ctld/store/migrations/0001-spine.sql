@@ -1,4 +1,5 @@
--- Current state and history in one place: what has not ended is what runs, the rest is accounting.
+-- ctld/store/migrations/0001-spine.sql - the first schema: current state and history in one place.
+-- What has not ended is what runs; the rest is accounting.
 CREATE TABLE jobs (
   id INTEGER PRIMARY KEY,
   state INTEGER NOT NULL,          -- model/job.h JobState
