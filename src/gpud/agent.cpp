@@ -30,7 +30,6 @@ void Agent::adopt(AdoptedRun adopted) {
 }
 
 std::vector<proto::RunReport> Agent::connected() {
-  cut_off_since_.reset();
   // Messages of an older session cannot reach us any more, so neither can a late launch of it.
   forgotten_.clear();
   forgotten_order_.clear();
@@ -42,10 +41,6 @@ std::vector<proto::RunReport> Agent::connected() {
 }
 
 void Agent::welcomed(const NodeSettings& settings) { settings_ = settings; }
-
-void Agent::disconnected(Now now) {
-  if (!cut_off_since_) cut_off_since_ = now.mono;
-}
 
 void Agent::apply(proto::LaunchRun launch) {
   const RunId id = launch.run;
@@ -113,12 +108,6 @@ void Agent::ended(RunId id, RunEnd end) {
   for (const auto cpu : run.cpus) cpus_held_.erase(cpu);
   run.cpus.clear();
   report(run);
-}
-
-void Agent::tick(Now now) {
-  if (!cut_off_since_ || settings_.fence_after_ms == 0) return;
-  if (now.mono - *cut_off_since_ < std::chrono::milliseconds(settings_.fence_after_ms)) return;
-  for (auto& [id, run] : runs_) end(run);
 }
 
 std::vector<AgentEffect> Agent::take_effects() {

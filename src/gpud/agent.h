@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <variant>
@@ -66,7 +65,6 @@ class Agent {
   /// A session with the controller begins: what NodeHello must say of our runs.
   std::vector<proto::RunReport> connected();
   void welcomed(const NodeSettings& settings);
-  void disconnected(Now now);
 
   void apply(proto::LaunchRun launch);
   void apply(const proto::EndRun& order);
@@ -76,10 +74,6 @@ class Agent {
   /// rstepd's word.
   void started(RunId run, WallTime start_time);
   void ended(RunId run, RunEnd end);
-
-  /// Called about once a second: ends all runs when the node has been cut off longer than the
-  /// cluster's fence_after, so that the controller may start them elsewhere.
-  void tick(Now now);
 
   std::vector<AgentEffect> take_effects();
 
@@ -109,7 +103,6 @@ class Agent {
   /// again.
   std::set<RunId> forgotten_;
   std::deque<RunId> forgotten_order_;
-  std::optional<MonoTime> cut_off_since_;
   std::vector<AgentEffect> effects_;
 };
 

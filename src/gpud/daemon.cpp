@@ -162,6 +162,7 @@ Link::Events Daemon::link_events() {
   };
   events.received = [this](const proto::Frame& frame) { return shell_->received(frame); };
   events.disconnected = [this] { shell_->disconnected(); };
+  events.in_contact = [this](MonoTime sent) { shell_->in_contact(sent); };
   events.heartbeat = [this] {
     proto::Heartbeat beat;
     beat.usage = nvml_->last_usage();

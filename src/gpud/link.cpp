@@ -78,6 +78,7 @@ void Link::failed(const Error& error) {
 /// True when the controller took us, and not only for a moment.
 net::awaitable<bool> Link::serve(std::shared_ptr<net::Connection> connection) {
   connection_ = connection;
+  const MonoTime greeted = mono_now();
   events_.connected(connection);
   auto welcome = co_await greet(connection);
   const MonoTime begun = mono_now();
@@ -86,6 +87,7 @@ net::awaitable<bool> Link::serve(std::shared_ptr<net::Connection> connection) {
     log::info("joined the cluster {} at {}", welcome->settings.cluster_name,
               connection->peer().address);
     events_.welcomed(*welcome);
+    events_.in_contact(greeted);
     const Error end = co_await keep(connection, welcome->settings);
     if (!stopped_) log::warning("session with the controller ended: {}", end.message());
   } else {
@@ -119,11 +121,11 @@ net::awaitable<Error> Link::keep(std::shared_ptr<net::Connection> connection,
       std::max<Duration>(std::chrono::milliseconds(settings.lost_after_ms), 2 * interval);
   MonoTime beat_at = mono_now();
   MonoTime heard_at = beat_at;
-  std::uint32_t call = 1;
   for (;;) {
     const MonoTime before = mono_now();
     if (before >= beat_at) {
-      connection->send(events_.heartbeat(), ++call);
+      beat_sent_ = before;
+      connection->send(events_.heartbeat(), ++beat_call_);
       beat_at = before + interval;
     }
     auto frame = co_await connection->read(beat_at - before);
@@ -143,6 +145,7 @@ Result<void> Link::take(const proto::Frame& frame) {
   if (frame.type != proto::HeartbeatReply::number) return events_.received(frame);
   ROTA_TRY(const auto reply, proto::decode<proto::HeartbeatReply>(frame.body));
   if (!reply.known) return Error{Errc::no_such_node, "the controller has forgotten this node"};
+  if (frame.call == beat_call_) events_.in_contact(beat_sent_);
   return {};
 }
 

@@ -39,6 +39,8 @@ class Link {
     std::function<void(const proto::NodeWelcome&)> welcomed;
     std::function<Result<void>(const proto::Frame&)> received;
     std::function<void()> disconnected;
+    /// The controller has answered what was sent at this time: until then, at least, it knew us.
+    std::function<void(MonoTime)> in_contact;
     std::function<proto::Heartbeat()> heartbeat;
   };
   Link(boost::asio::any_io_executor executor, Dial dial, Events events, BackOff back_off);
@@ -62,6 +64,8 @@ class Link {
   BackOff back_off_;
   boost::asio::steady_timer timer_;
   std::shared_ptr<net::Connection> connection_;
+  std::uint32_t beat_call_ = 0;  // of the newest heartbeat
+  MonoTime beat_sent_;
   std::string last_failure_;
   bool stopped_ = false;
 };

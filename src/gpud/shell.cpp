@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/format.h"
 #include "common/log.h"
+#include "gpud/launch/fence.h"
 
 namespace rota::gpud {
 namespace {
@@ -23,6 +24,7 @@ struct overloaded : Ts... {
 Shell::Shell(boost::asio::any_io_executor executor, Options options, Spool spool, NodeFacts facts,
              std::string step_program)
     : options_(std::move(options)),
+      spool_dir_(spool.directory()),
       agent_(options_.inventory, options_.cpus),
       steps_(executor, std::move(spool), std::move(facts), std::move(step_program), step_events()),
       timer_(executor) {}
@@ -49,7 +51,6 @@ Result<void> Shell::start() {
   if (!agent_.runs().empty())
     log::info("found {} runs in the spool, {} of them not ended", agent_.runs().size(), running);
   ROTA_CHECK(steps_.open());
-  agent_.disconnected(now());  // until the controller is reached
   tick();
   return {};
 }
@@ -58,10 +59,7 @@ void Shell::tick() {
   timer_.expires_after(std::chrono::seconds(1));
   timer_.async_wait([this](boost::system::error_code error) {
     if (error) return;
-    const Now moment = now();
-    steps_.tick(moment.mono);
-    agent_.tick(moment);
-    carry_out();
+    steps_.tick(mono_now());
     tick();
   });
 }
@@ -82,9 +80,13 @@ void Shell::welcomed(const proto::NodeWelcome& welcome) {
   carry_out();
 }
 
-void Shell::disconnected() {
-  controller_.reset();
-  agent_.disconnected(now());
+void Shell::disconnected() { controller_.reset(); }
+
+void Shell::in_contact(MonoTime sent) {
+  const NodeSettings& settings = agent_.settings();
+  const auto lease = std::chrono::milliseconds(settings.lost_after_ms + settings.fence_after_ms);
+  write_fence(spool_dir_,
+              settings.fence_after_ms == 0 ? std::nullopt : std::optional<MonoTime>(sent + lease));
 }
 
 template <class Order>

@@ -36,6 +36,8 @@ class Shell {
   /// One frame of the controller's; an error means that the session makes no sense any more.
   Result<void> received(const proto::Frame& frame);
   void disconnected();
+  /// The controller has answered what we sent at this time: the runs may go on for a while.
+  void in_contact(MonoTime sent);
 
   const NodeIdentity& identity() const { return options_.identity; }
   void set_address(std::string address) { options_.identity.address = std::move(address); }
@@ -57,6 +59,7 @@ class Shell {
   void tick();
 
   Options options_;
+  std::string spool_dir_;
   Agent agent_;
   Steps steps_;
   boost::asio::steady_timer timer_;

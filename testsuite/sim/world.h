@@ -173,6 +173,7 @@ class World {
   std::vector<ClientJob> clients_;
   std::map<JobId, JobState> final_states_;
   std::set<std::tuple<RunId, int>> starts_;
+  std::set<JobId> finished_;  // one-node jobs that ended by themselves, with the end in a spool
   bool faults_over_ = false;
   double gpu_ms_held_ = 0;
 };

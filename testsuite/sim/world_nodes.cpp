@@ -70,7 +70,10 @@ void World::reboot(int index) {
   crash_rgpud(index);
   for (auto& process : node.processes) process.alive = false;
   ++node.boots;
-  if (chance(0.2)) node.spool.clear();  // a new disk
+  if (chance(0.2)) {  // a new disk: the ends that only it knew are gone
+    for (const auto& [run, record] : node.spool) finished_.erase(run.job);
+    node.spool.clear();
+  }
 }
 
 void World::connect(int index) {
@@ -134,7 +137,6 @@ void World::cut_session(std::uint64_t id) {
     ++counts_.sessions_cut;
     if (node.agent && node.session == id) {
       node.session = 0;
-      node.agent->disconnected(now());
       in(random(50 * ms, 2 * s), [this, index, life = node.life] {
         if (nodes_[static_cast<std::size_t>(index)].life == life) connect(index);
       });
@@ -243,6 +245,9 @@ void World::start_processes(int index, const gpud::StartStep& step) {
   if (!is_new && options_.mistake == Mistake::none)
     broken_ =
         format("job {} restart {} was started twice on {}", run.job.value, run.restart, node.name);
+  // A fenced node may have finished what was given up; otherwise no end is ever lost.
+  if (finished_.contains(run.job) && node_settings().fence_after_ms == 0)
+    broken_ = format("job {} had ended by itself and was started again", run.job.value);
   Process process;
   process.run = run;
   process.gpus.insert(step.launch.gpu_uuids.begin(), step.launch.gpu_uuids.end());
@@ -293,6 +298,8 @@ void World::process_ends(int index, RunId run, RunEnd end) {
   if (const auto kept = node.spool.find(run); kept != node.spool.end()) {
     kept->second.run.phase = proto::RunPhase::ended;
     kept->second.run.end = end;
+    if (end.cause == EndCause::exited && kept->second.run.launch.nodes.size() == 1)
+      finished_.insert(run.job);
   }
   if (!node.agent) return;
   node.agent->ended(run, end);

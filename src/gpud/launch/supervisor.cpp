@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "common/clock.h"
+#include "gpud/launch/fence.h"
 #include "gpud/launch/process_tree.h"
 #include "gpud/launch/record.h"
 #include "gpud/launch/script.h"
@@ -207,6 +208,7 @@ void Supervisor::wait_for_event() {
   if (ending_since_ && !killed_)
     sooner(*ending_since_ + std::chrono::milliseconds(order_.kill_wait_ms));
   if (const auto at = link_.retry_at()) sooner(*at);
+  if (fence_ && !ending_since_) sooner(*fence_);
 
   pollfd waits[2] = {{.fd = link_.fd(), .events = POLLIN, .revents = 0},
                      {.fd = launching_.get(), .events = POLLIN, .revents = 0}};
@@ -228,6 +230,14 @@ void Supervisor::check_deadlines() {
   if (asked_to_end != 0) begin_end(EndCause::cancelled, "rstepd was told to end");
   const std::int64_t limit = order_.launch.spec.time_limit_seconds;
   if (limit > 0 && now >= begun_ + std::chrono::seconds(limit)) begin_end(EndCause::timeout, {});
+  // Read when the last known deadline comes, and now and then: contact moves it.
+  if (!ending_since_ && (now >= fence_read_ + sleep_max || (fence_ && now >= *fence_))) {
+    fence_ = read_fence(order_.spool_dir);
+    fence_read_ = now;
+    if (fence_ && now >= *fence_)
+      begin_end(EndCause::cancelled,
+                "the node was out of contact for too long (nodes.fence_after)");
+  }
   if (ending_since_ && !killed_ && !done() &&
       now >= *ending_since_ + std::chrono::milliseconds(order_.kill_wait_ms)) {
     killed_ = true;

@@ -66,6 +66,8 @@ class Supervisor {
   WallTime start_time_;
   std::optional<MonoTime> ending_since_;
   bool killed_ = false;
+  std::optional<MonoTime> fence_;  // as last read
+  MonoTime fence_read_;
   EndCause cause_ = EndCause::exited;
   std::string detail_;
   std::string leftover_;  // why something could not be cleaned up

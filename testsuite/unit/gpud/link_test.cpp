@@ -33,6 +33,7 @@ class LinkTest : public ::testing::Test {
       return {};
     };
     events.disconnected = [this] { note("disconnected"); };
+    events.in_contact = [](MonoTime) {};
     events.heartbeat = [this] {
       note("beat");
       return proto::Heartbeat{};
