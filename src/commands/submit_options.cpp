@@ -7,6 +7,7 @@
 #include "common/escape.h"
 #include "common/format.h"
 #include "common/units.h"
+#include "model/output_path.h"
 
 namespace rota::commands {
 namespace {
@@ -125,6 +126,14 @@ Result<std::string> text_from(const Given& given) {
   return given.value;
 }
 
+/// A file's name with % letters that the node will know how to fill in.
+Result<std::string> pattern_from(const Given& given) {
+  ROTA_TRY(std::string text, text_from(given));
+  if (auto path = output_path(text, OutputContext{}, "/"); !path)
+    return bad_value(given, path.error().detail);
+  return text;
+}
+
 Result<JobKind> kind_from(const Given& given) {
   if (const auto kind = job_kind_from(given.value)) return *kind;
   return bad_value(given, format("{} is no kind of job; known are train, interactive, inference",
@@ -161,8 +170,10 @@ Result<void> apply_count(const Given& given, ShapeRequest& shape) {
 }
 
 Result<void> apply_text(const Given& given, SubmitOptions& options) {
-  ROTA_TRY(std::string text, text_from(given));
-  switch (given.option->id) {
+  const int id = given.option->id;
+  ROTA_TRY(std::string text,
+           id == id_output || id == id_error ? pattern_from(given) : text_from(given));
+  switch (id) {
     case id_name:
       options.name = std::move(text);
       break;
@@ -285,7 +296,8 @@ Result<JobSpec> job_spec_from(const SubmitOptions& options, std::string_view def
     spec.time_limit_seconds = std::chrono::ceil<std::chrono::seconds>(*options.time_limit).count();
   }
   ROTA_CHECK(resolve_shape(options.shape, spec));
-  ROTA_CHECK(validate(spec));
+  // What the controller would refuse as a bad job is here a mistake in the options.
+  if (auto valid = validate(spec); !valid) return Error{Errc::usage, valid.error().detail};
   return spec;
 }
 

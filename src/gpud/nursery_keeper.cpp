@@ -1,9 +1,6 @@
 // gpud/nursery_keeper.cpp - one socket, one queue, one timer for the time between two nurseries.
 #include "gpud/nursery_keeper.h"
 
-#include <cerrno>
-#include <cstring>
-
 #include "common/log.h"
 #include "gpud/launch/spawn.h"
 
@@ -12,7 +9,8 @@ namespace rota::gpud {
 using boost::system::error_code;
 
 namespace {
-constexpr auto restart_pause = std::chrono::milliseconds(200);
+constexpr std::chrono::milliseconds restart_pause{200};
+constexpr std::chrono::milliseconds failure_pause{5000};
 /// More than a node could ever start in the time between two nurseries.
 constexpr std::size_t queue_max = 10'000;
 }  // namespace
@@ -42,20 +40,20 @@ void NurseryKeeper::send(NurseryOrder order, std::string body, Fd first, Fd seco
 void NurseryKeeper::flush() {
   while (!queue_.empty() && socket_.is_open() && !waiting_to_write_) {
     const Order& next = queue_.front();
-    errno = 0;
-    if (nursery_send(socket_.native_handle(), next.order, next.body, next.first.get(),
-                     next.second.get())) {
+    const auto sent = nursery_send(socket_.native_handle(), next.order, next.body, next.first.get(),
+                                   next.second.get());
+    if (sent) {
       queue_.pop_front();
-    } else if (errno == EAGAIN || errno == ETOOMANYREFS) {
+    } else if (sent.error().code == Errc::busy) {
       waiting_to_write_ = true;
       socket_.async_wait(boost::asio::posix::descriptor_base::wait_write, [this](error_code error) {
         waiting_to_write_ = false;
         if (!error) flush();
       });
-    } else if (errno == EPIPE || errno == ECONNRESET) {
-      return;  // watch() sees it as well
+    } else if (sent.error().code == Errc::peer_lost) {
+      return;  // watch() sees it as well, and the next nursery gets it
     } else {
-      log::error("rstepd does not take an order: {}", strerrordesc_np(errno));
+      log::error("{}", sent.error().message());
       queue_.pop_front();
     }
   }
@@ -64,21 +62,21 @@ void NurseryKeeper::flush() {
 /// It never writes: that it can be read means that it has gone.
 void NurseryKeeper::watch() {
   socket_.async_wait(boost::asio::posix::descriptor_base::wait_read, [this](error_code error) {
-    if (!error) died("ended");
+    if (!error) died("ended", restart_pause);
   });
 }
 
-void NurseryKeeper::died(std::string_view why) {
+void NurseryKeeper::died(std::string_view why, std::chrono::milliseconds pause) {
   log::warning("rstepd's nursery {}; starting another", why);
   error_code ignored;
   socket_.close(ignored);
-  restart_.expires_after(restart_pause);
+  restart_.expires_after(pause);
   restart_.async_wait([this](error_code error) {
     if (error) return;
     if (const auto started = start(); !started) {
       log::error("{}", started.error().message());
       queue_.clear();  // their lines close, so their runs are reported
-      died("could not be started");
+      died("could not be started", failure_pause);
     }
   });
 }

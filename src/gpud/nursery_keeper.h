@@ -3,8 +3,10 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <deque>
 #include <string>
+#include <string_view>
 
 #include "common/result.h"
 #include "gpud/launch/file.h"
@@ -32,7 +34,7 @@ class NurseryKeeper {
   };
   void flush();
   void watch();
-  void died(std::string_view why);
+  void died(std::string_view why, std::chrono::milliseconds pause);
 
   boost::asio::any_io_executor executor_;
   std::string program_;

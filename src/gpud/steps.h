@@ -28,7 +28,7 @@ class Steps {
     std::function<void(RunId, WallTime)> started;
     std::function<void(RunId, RunEnd)> ended;
   };
-  /// `step_program` is rstepd's path. Events are never called from within a call to this class.
+  /// `step_program` is rstepd's path. Of all calls to this class only tick() calls events itself.
   Steps(boost::asio::any_io_executor executor, Spool spool, NodeFacts facts,
         std::string step_program, Events events);
 

@@ -29,6 +29,7 @@ Session::Session(std::shared_ptr<Stream> stream, Peer peer, const SessionKeys& k
 }
 
 Session::~Session() {
+  if (!stream_->is_open()) return;  // one that is ending gently does so without us
   const Error dropped{Errc::peer_lost, "the session was dropped here"};
   if (stream_->backlog_bytes() > 0)
     stream_->end_gently(dropped, farewell_limit);

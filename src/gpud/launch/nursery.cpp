@@ -109,9 +109,15 @@ Result<void> nursery_send(int nursery, NurseryOrder order, const std::string& bo
   std::memcpy(CMSG_DATA(header), fds, fds_size);
   if (1 + body.size() > order_bytes_max)
     return Error{Errc::too_large, "order for rstepd is too long"};
-  if (::sendmsg(nursery, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-    return Error{Errc::io_failed, std::string("cannot reach rstepd: ") + strerrordesc_np(errno)};
-  return {};
+  if (::sendmsg(nursery, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return {};
+  const int error = errno;
+  // Too many descriptors under way is a matter of time, as a full buffer is.
+  const bool is_full = error == EAGAIN || error == ETOOMANYREFS;
+  const bool is_gone = error == EPIPE || error == ECONNRESET;
+  return Error{is_full   ? Errc::busy
+               : is_gone ? Errc::peer_lost
+                         : Errc::io_failed,
+               std::string("cannot reach rstepd: ") + strerrordesc_np(error)};
 }
 
 std::optional<NurseryPacket> nursery_receive(int socket) {

@@ -34,8 +34,8 @@ struct NurseryPacket {
   Fd second;
 };
 
-/// Sends one order with its descriptors, which stay the caller's. Never waits: a nursery that does
-/// not keep up is an error. An idle rstepd takes the order to run without the line, which it has.
+/// Sends one order with its descriptors, which stay the caller's. An idle rstepd takes the order to
+/// run without the line, which it has. Never waits; busy: later; peer_lost: it has gone.
 Result<void> nursery_send(int nursery, NurseryOrder order, const std::string& body, int first,
                           int second = -1);
 /// Waits for the next order; none when the peer has gone.

@@ -98,6 +98,9 @@ TEST(SubmitOptions, BadValuesNameTheOption) {
   EXPECT_EQ(line("--kind big"),
             "--kind: 'big' is no kind of job; known are train, interactive, inference");
   EXPECT_EQ(line("--job-name="), "--job-name: the value is empty");
+  EXPECT_TRUE(line("-o out-%q")
+                  .starts_with("--output: unknown pattern in 'out-%q' at column 5; known are %j"));
+  EXPECT_EQ(line("-t 4000-0"), "the time limit is 345600000 s, it must be 0 to 315360000");
 }
 
 TEST(SubmitOptions, ErrorsInAScriptNameLineAndColumn) {
