@@ -205,11 +205,9 @@ Error refused(const Call& call, const Refusal& refusal) {
                format("{} refused: {}", call.options.address, refusal.text)};
 }
 
-awaitable<Result<std::shared_ptr<Connection>>> shake_hands(Call& call,
-                                                           MungeQuestion<std::string>& encoding,
+awaitable<Result<std::shared_ptr<Connection>>> shake_hands(Call& call, std::string hello,
                                                            std::shared_ptr<Stream> stream) {
-  ROTA_CO_TRY(const auto credential, co_await encoding.answer());
-  stream->send(encode_hello(credential));
+  stream->send(hello);
   ROTA_CO_TRY(auto answer, co_await receive_answer(call, *stream));
   if (answer.status == AnswerStatus::refused) co_return refused(call, answer.refusal);
   Peer peer;
@@ -219,13 +217,16 @@ awaitable<Result<std::shared_ptr<Connection>>> shake_hands(Call& call,
 }
 
 awaitable<Result<std::shared_ptr<Connection>>> carry_out(std::shared_ptr<Call> call) {
-  // A thread asks munged while the connect is under way: each takes about as long as the other.
   auto encode = [socket = call->options.munge_socket, payload = proto::encode(call->secret),
                  uid = call->options.peer_uid] { return munge_encode(socket, payload, uid); };
-  MungeQuestion<std::string> encoding(*call, std::move(encode));
+  MungeQuestion<std::string> question(*call, std::move(encode));
+  // Found out in parallel, but dialled only with the credential in hand: a listener under siege
+  // drops those first who connect and say nothing.
   ROTA_CO_TRY(auto endpoints, co_await find_endpoints(*call));
+  ROTA_CO_TRY(const auto credential, co_await question.answer());
   ROTA_CO_TRY(const auto stream, co_await dial(*call, std::move(endpoints)));
-  auto session = co_await shake_hands(*call, encoding, stream);
+  std::string hello = encode_hello(credential);
+  auto session = co_await shake_hands(*call, std::move(hello), stream);
   if (!session) stream->end(session.error());
   co_return session;
 }

@@ -43,7 +43,7 @@ awaitable<void> refuse(Guest& guest, const Error& why) {
   }
   guest.stream->send(encode_refusal(for_the_peer(why)));
   guest.stream->end_gently(why, guest.deadline - std::chrono::steady_clock::now());
-  guest.may_be_dropped = true;
+  guest.stage = Guest::Stage::stranger;
   co_await guest.stream->ended();
 }
 
@@ -102,10 +102,10 @@ awaitable<Result<std::shared_ptr<Session>>> try_to_greet(GreetingDesk& desk, Gue
   auto place = desk.take_place();
   if (place == nullptr) co_return Error{Errc::busy, "all sessions are taken; try again later"};
   guest.stream->hold(std::move(place));
-  guest.may_be_dropped = false;
+  guest.stage = Guest::Stage::with_munge;
   ROTA_CO_TRY(auto claim, co_await read_claim(desk, guest, std::move(credential)));
   ROTA_CO_TRY(const auto keys, co_await answer_claim(desk, guest, claim));
-  guest.may_be_dropped = true;
+  guest.stage = Guest::Stage::welcomed;
   if (!guest.stream->is_open()) co_return guest.stream->reason();
 
   Peer peer;

@@ -14,12 +14,15 @@ namespace rota::net {
 
 /// One connection whose handshake is under way.
 struct Guest {
+  /// Who goes first when there are too many: a stranger that has shown nothing; then one that MUNGE
+  /// has vouched for and that owes its first frame. One whose credential is with munged stays: it
+  /// is soon done.
+  enum class Stage { stranger, with_munge, welcomed };
+
   std::shared_ptr<Stream> stream;
   std::string address;  // for the log
   Deadline deadline;
-  /// Waits for its peer, not for MUNGE: such a one makes way when there are too many. The others
-  /// have shown a credential, and munged will be done with them soon.
-  bool may_be_dropped = true;
+  Stage stage = Stage::stranger;
 };
 
 /// What handshakes need of their listener. All outlive them.

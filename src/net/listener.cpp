@@ -107,8 +107,12 @@ std::shared_ptr<void> Door::take_place() {
 
 /// The oldest handshake that waits for its peer is closed. False when there is none.
 bool Door::drop_oldest(const Error& why) {
-  const auto oldest = std::find_if(guests.begin(), guests.end(),
-                                   [](const auto& guest) { return guest->may_be_dropped; });
+  const auto oldest_at = [this](Guest::Stage stage) {
+    return std::find_if(guests.begin(), guests.end(),
+                        [stage](const auto& guest) { return guest->stage == stage; });
+  };
+  auto oldest = oldest_at(Guest::Stage::stranger);
+  if (oldest == guests.end()) oldest = oldest_at(Guest::Stage::welcomed);
   if (oldest == guests.end()) return false;
   const auto stream = (*oldest)->stream;
   // It leaves the list at once: its coroutine ends only when it has its turn.
