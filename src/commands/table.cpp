@@ -14,7 +14,7 @@ namespace rota::commands {
 namespace {
 
 constexpr std::size_t gap = 1;
-constexpr std::size_t width_min = 8;  // no column is cut below this
+constexpr std::size_t width_min = 8;  // no column is cut below this, nor below its header
 
 bool is_ascii_text(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
@@ -124,7 +124,8 @@ std::vector<std::size_t> Table::fitted_widths(const TableStyle& style) const {
     // The widest gives way first, so that what is short stays whole.
     std::size_t widest = widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i)
-      if (columns_[i].may_shrink && widths[i] > width_min &&
+      if (columns_[i].may_shrink &&
+          widths[i] > std::max(width_min, columns_of(columns_[i].header)) &&
           (widest == widths.size() || widths[i] >= widths[widest]))
         widest = i;
     if (widest == widths.size()) break;

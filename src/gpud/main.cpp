@@ -1,20 +1,16 @@
 // gpud/main.cpp - rgpud: flags, configuration, wiring.
 #include <getopt.h>
-#include <pwd.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <cstdio>
+#include <functional>
 #include <optional>
-#include <random>
+#include <string>
 
-#include "common/clock.h"
 #include "common/config.h"
-#include "common/format.h"
 #include "common/log.h"
 #include "common/units.h"
 #include "common/version.h"
