@@ -363,6 +363,28 @@ TEST_F(RootStep, MemoryLimitIsKeptAndTold) {
   EXPECT_EQ(step.notes, std::vector<std::string>{});
 }
 
+// Where there is no cgroup v2, processes are moved instead of born there.
+TEST_F(RootStep, TheFirstVersionOfCgroupsWillDo) {
+  const CgroupBase base =
+      cgroup_prepare(cgroup_mounts(file_read("/proc/mounts"), "v1"), "rota-test-v1", "n1.v1");
+  if (!base.trouble.empty()) GTEST_SKIP() << base.trouble;
+  rgpud.facts().cgroups = base;
+  auto launch = rgpud.batch(
+      "#!/bin/sh\ngrep -E '(memory|cpuset|freezer)' /proc/self/cgroup | cut -d: -f3 | sort -u\n"
+      "(trap '' TERM; setsid sh -c 'echo $$ > daemon; exec sleep 1000' &) &\n"
+      "while ! test -s daemon; do sleep 0.01; done\n");
+  launch.part.memory_bytes = 256 << 20;
+  auto step = rgpud.start(launch, {}, {0});
+  EXPECT_EQ(rgpud.end_of(step), "exited 0");
+  EXPECT_EQ(rgpud.read("out"), "/rota-test-v1/n1.v1/1.0\n");
+  EXPECT_EQ(step.notes, std::vector<std::string>{});
+  EXPECT_TRUE(is_gone(pid_in(rgpud.read("daemon"))));
+  for (const std::string& directory : {base.tracking, base.memory, base.cpuset}) {
+    EXPECT_FALSE(std::filesystem::exists(directory + "/1.0"));
+    EXPECT_TRUE(cgroup_remove(directory.substr(0, directory.rfind('/'))));
+  }
+}
+
 TEST_F(RootStep, CpusAreBoundAndCgroupsRemoved) {
   const CgroupBase& base = rgpud.facts().cgroups;
   if (base.cpuset.empty()) GTEST_SKIP() << base.trouble;
