@@ -98,7 +98,7 @@ class Engine {
   Effects take_effects();
 
   /// The answer that a mutating call already got, and putting one on record with its change.
-  const StoredRequest* answer_to(std::uint32_t uid, RequestId request) const {
+  const RequestLog::Answer* answer_to(std::uint32_t uid, RequestId request) const {
     return requests_.find(uid, request);
   }
   void record_answer(StoredRequest answer, Now now);

@@ -1,43 +1,53 @@
 // ctld/request_log.cpp - bounded memory of answers.
 #include "ctld/request_log.h"
 
-#include <algorithm>
 #include <chrono>
+
+#include "common/assert.h"
 
 namespace rota::ctld {
 
 RequestLog::RequestLog(std::vector<StoredRequest> stored, MonoTime now) {
-  std::sort(stored.begin(), stored.end(),
-            [](const StoredRequest& a, const StoredRequest& b) { return a.at < b.at; });
-  for (auto& request : stored) remember(std::move(request), now);
+  for (auto& request : stored) {
+    // Numbers follow each other: only whole runs from the front are ever dropped.
+    ROTA_ASSERT(answers_.empty() || request.sequence == sequence_last_ + 1);
+    remember(std::move(request), now);
+  }
 }
 
-const StoredRequest* RequestLog::find(std::uint32_t uid, RequestId request) const {
-  const auto at = requests_.find({uid, request});
-  return at == requests_.end() ? nullptr : &at->second;
+const RequestLog::Answer* RequestLog::find(std::uint32_t uid, RequestId request) const {
+  const auto at = by_key_.find(Key{uid, request});
+  return at == by_key_.end() ? nullptr : *at;
 }
 
 void RequestLog::put(StoredRequest request, MonoTime now, std::vector<Row>& rows) {
+  request.sequence = sequence_last_ + 1;
   rows.push_back(RequestPut{request});
   remember(std::move(request), now);
-  if (order_.size() > count_max) drop_oldest(rows);
+  if (answers_.size() > count_max) forget(answers_.size() - count_max, rows);
 }
 
 void RequestLog::drop_old(MonoTime now, std::vector<Row>& rows) {
   using namespace std::chrono_literals;
-  while (!order_.empty() && now - order_.front().second > 1h) drop_oldest(rows);
+  std::size_t old = 0;
+  while (old < answers_.size() && now - answers_[old].since > 1h) ++old;
+  forget(old, rows);
 }
 
 void RequestLog::remember(StoredRequest request, MonoTime now) {
-  const Key key{request.uid, request.request};
-  if (requests_.insert_or_assign(key, std::move(request)).second) order_.emplace_back(key, now);
+  sequence_last_ = request.sequence;
+  answers_.push_back(
+      {request.request, request.uid, request.reply_type, std::move(request.reply), now});
+  by_key_.insert(&answers_.back());
 }
 
-void RequestLog::drop_oldest(std::vector<Row>& rows) {
-  const Key key = order_.front().first;
-  rows.push_back(RequestDrop{key.first, key.second});
-  requests_.erase(key);
-  order_.pop_front();
+void RequestLog::forget(std::size_t count, std::vector<Row>& rows) {
+  if (count == 0) return;
+  rows.push_back(RequestDrop{sequence_last_ - answers_.size() + count});
+  for (; count > 0; --count) {
+    by_key_.erase(&answers_.front());
+    answers_.pop_front();
+  }
 }
 
 }  // namespace rota::ctld

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
-#include <map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -17,8 +17,17 @@ class RequestLog {
  public:
   RequestLog(std::vector<StoredRequest> stored, MonoTime now);
 
-  const StoredRequest* find(std::uint32_t uid, RequestId request) const;
-  /// Puts it on record; the row goes to the store with the change that it answers.
+  struct Answer {
+    RequestId request;
+    std::uint32_t uid = 0;
+    std::uint16_t reply_type = 0;
+    std::string reply;
+    MonoTime since;
+  };
+
+  const Answer* find(std::uint32_t uid, RequestId request) const;
+  /// Puts it on record under the next number; the row goes to the store with the change that it
+  /// answers.
   void put(StoredRequest request, MonoTime now, std::vector<Row>& rows);
   /// Forgets what is older than an hour, by the clock that does not step.
   void drop_old(MonoTime now, std::vector<Row>& rows);
@@ -27,11 +36,24 @@ class RequestLog {
   using Key = std::pair<std::uint32_t, RequestId>;
   static constexpr std::size_t count_max = 200'000;
 
-  void remember(StoredRequest request, MonoTime now);
-  void drop_oldest(std::vector<Row>& rows);
+  static Key key_of(const Answer* answer) { return {answer->uid, answer->request}; }
+  static const Key& key_of(const Key& key) { return key; }
+  struct Hash {
+    using is_transparent = void;
+    // The client made its id at random: that is all the hash there has to be.
+    std::size_t operator()(const auto& key) const { return key_of(key).second.low; }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const auto& a, const auto& b) const { return key_of(a) == key_of(b); }
+  };
 
-  std::map<Key, StoredRequest> requests_;
-  std::deque<std::pair<Key, MonoTime>> order_;
+  void remember(StoredRequest request, MonoTime now);
+  void forget(std::size_t count, std::vector<Row>& rows);
+
+  std::deque<Answer> answers_;                             // oldest first
+  std::unordered_set<const Answer*, Hash, Equal> by_key_;  // into answers_
+  std::uint64_t sequence_last_ = 0;                        // of the last in answers_
 };
 
 }  // namespace rota::ctld

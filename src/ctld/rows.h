@@ -40,6 +40,7 @@ struct NodePut {
 
 /// A mutating call that was answered: a repeat gets the same answer.
 struct StoredRequest {
+  std::uint64_t sequence = 0;  // ascending, as they were answered
   std::uint32_t uid = 0;
   RequestId request;
   std::uint16_t reply_type = 0;
@@ -49,9 +50,9 @@ struct StoredRequest {
 struct RequestPut {
   StoredRequest request;
 };
+/// Forget all answers up to this one.
 struct RequestDrop {
-  std::uint32_t uid = 0;
-  RequestId request;
+  std::uint64_t sequence = 0;
 };
 
 /// What one run held on one node, and for how long: the ledger that bills are sums over.
@@ -73,7 +74,7 @@ using Row =
 struct Snapshot {
   std::vector<Job> jobs;  // ascending: all that have not ended, and the latest that have
   std::vector<StoredNode> nodes;
-  std::vector<StoredRequest> requests;
+  std::vector<StoredRequest> requests;  // ascending by sequence
   JobId job_last;  // the highest id ever given
 };
 

@@ -24,7 +24,7 @@ ctld::Snapshot Disk::load() const {
     snapshot.job_last = id;
   }
   for (const auto& [id, node] : nodes_) snapshot.nodes.push_back(node);
-  for (const auto& [key, request] : requests_) snapshot.requests.push_back(request);
+  for (const auto& [sequence, request] : requests_) snapshot.requests.push_back(request);
   return snapshot;
 }
 

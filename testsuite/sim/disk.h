@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <map>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "ctld/rows.h"
@@ -32,15 +31,17 @@ class Disk {
   void apply(const ctld::PayloadDrop& row) { payloads_.erase(row.job); }
   void apply(const ctld::NodePut& row) { nodes_[row.node.id] = row.node; }
   void apply(const ctld::RequestPut& row) {
-    requests_[{row.request.uid, row.request.request}] = row.request;
+    requests_[row.request.sequence] = row.request;
   }
-  void apply(const ctld::RequestDrop& row) { requests_.erase({row.uid, row.request}); }
+  void apply(const ctld::RequestDrop& row) {
+    requests_.erase(requests_.begin(), requests_.upper_bound(row.sequence));
+  }
   void apply(const ctld::AllocationPut& row);
 
   std::map<JobId, Job> jobs_;
   std::map<JobId, JobPayload> payloads_;
   std::map<NodeId, ctld::StoredNode> nodes_;
-  std::map<std::pair<std::uint32_t, RequestId>, ctld::StoredRequest> requests_;
+  std::map<std::uint64_t, ctld::StoredRequest> requests_;
   std::map<std::tuple<RunId, NodeId>, Allocation> allocations_;
 };
 

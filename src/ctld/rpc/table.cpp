@@ -49,7 +49,12 @@ Result<void> change(const Call& call, Function function) {
   }
   const Result<Reply> reply = function(std::move(request));
   if (reply)
-    call.engine().record_answer({uid, id, Reply::number, proto::encode(*reply), wall_now()}, now());
+    call.engine().record_answer({.uid = uid,
+                                 .request = id,
+                                 .reply_type = Reply::number,
+                                 .reply = proto::encode(*reply),
+                                 .at = wall_now()},
+                                now());
   call.answer(reply);
   return {};
 }

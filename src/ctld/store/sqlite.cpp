@@ -87,9 +87,9 @@ Result<void> SqliteStore::prepare() {
   ROTA_CHECK(drop_payload_.prepare(writer_, "DELETE FROM payloads WHERE job=?1"));
   ROTA_CHECK(put_node_.prepare(writer_, "INSERT OR REPLACE INTO nodes VALUES (?1,?2,?3)"));
   ROTA_CHECK(
-      put_request_.prepare(writer_, "INSERT OR REPLACE INTO requests VALUES (?1,?2,?3,?4,?5,?6)"));
+      put_request_.prepare(writer_, "INSERT INTO requests VALUES (?1,?2,?3,?4,?5,?6,?7)"));
   ROTA_CHECK(
-      drop_request_.prepare(writer_, "DELETE FROM requests WHERE uid=?1 AND high=?2 AND low=?3"));
+      drop_request_.prepare(writer_, "DELETE FROM requests WHERE sequence<=?1"));
   ROTA_CHECK(open_allocation_.prepare(
       writer_, "INSERT OR REPLACE INTO allocations VALUES (?1,?2,?3,?4,?5,?6,?7,?8,0,0)"));
   return close_allocation_.prepare(
@@ -144,12 +144,12 @@ Result<void> SqliteStore::put(const NodePut& row) {
 
 Result<void> SqliteStore::put(const RequestPut& row) {
   const StoredRequest& request = row.request;
-  return put_request_.run(request.uid, request.request.high, request.request.low,
+  return put_request_.run(request.sequence, request.uid, request.request.high, request.request.low,
                           request.reply_type, sqlite::Blob{request.reply}, request.at.microseconds);
 }
 
 Result<void> SqliteStore::put(const RequestDrop& row) {
-  return drop_request_.run(row.uid, row.request.high, row.request.low);
+  return drop_request_.run(row.sequence);
 }
 
 Result<void> SqliteStore::put(const AllocationPut& row) {
@@ -210,17 +210,18 @@ Result<void> SqliteStore::load_nodes(Snapshot& snapshot) {
 Result<void> SqliteStore::load_requests(Snapshot& snapshot) {
   sqlite::Statement requests;
   ROTA_CHECK(
-      requests.prepare(reader_, "SELECT uid, high, low, reply_type, reply, at_us FROM requests"));
+      requests.prepare(reader_, "SELECT sequence, uid, high, low, reply_type, reply, at_us FROM requests ORDER BY sequence"));
   for (;;) {
     ROTA_TRY(const bool more, requests.step());
     if (!more) return {};
     StoredRequest request;
-    request.uid = static_cast<std::uint32_t>(requests.integer(0));
-    request.request.high = static_cast<std::uint64_t>(requests.integer(1));
-    request.request.low = static_cast<std::uint64_t>(requests.integer(2));
-    request.reply_type = static_cast<std::uint16_t>(requests.integer(3));
-    request.reply = requests.blob(4);
-    request.at = {requests.integer(5)};
+    request.sequence = static_cast<std::uint64_t>(requests.integer(0));
+    request.uid = static_cast<std::uint32_t>(requests.integer(1));
+    request.request.high = static_cast<std::uint64_t>(requests.integer(2));
+    request.request.low = static_cast<std::uint64_t>(requests.integer(3));
+    request.reply_type = static_cast<std::uint16_t>(requests.integer(4));
+    request.reply = requests.blob(5);
+    request.at = {requests.integer(6)};
     snapshot.requests.push_back(std::move(request));
   }
 }

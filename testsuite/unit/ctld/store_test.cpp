@@ -39,6 +39,7 @@ TEST_F(StoreTest, WhatIsCommittedComesBack) {
   node.id = NodeId{1};
   node.identity.name = "n0";
   StoredRequest request;
+  request.sequence = 5;
   request.uid = 7;
   request.request = {~std::uint64_t{0}, 2};
   request.reply = std::string("a\0b", 3);
@@ -58,6 +59,7 @@ TEST_F(StoreTest, WhatIsCommittedComesBack) {
   ASSERT_EQ(snapshot.requests.size(), 1u);
   EXPECT_EQ(snapshot.requests[0].request, request.request);
   EXPECT_EQ(snapshot.requests[0].reply, request.reply);
+  EXPECT_EQ(snapshot.requests[0].sequence, 5u);
   EXPECT_EQ(**store->payload(JobId{1}), payload);
   EXPECT_EQ(*store->payload(JobId{2}), std::nullopt);
 }
@@ -102,6 +104,26 @@ TEST_F(StoreTest, RefusesAFileThatIsNoStore) {
   const auto store = open_sqlite(path());
   ASSERT_FALSE(store);
   EXPECT_EQ(store.error().code, Errc::store_corrupt);
+}
+
+// A store of the first schema: its answers are still known, in the order in which they were given.
+TEST_F(StoreTest, BringsAnOlderSchemaForward) {
+  if (system("command -v sqlite3 >/dev/null") != 0) GTEST_SKIP() << "no sqlite3 program";
+  FILE* pipe = popen(("sqlite3 " + path()).c_str(), "w");
+  ASSERT_NE(pipe, nullptr);
+  fputs(store_migrations.front(), pipe);
+  fputs("INSERT INTO requests VALUES (7, 1, 1, 102, 'second', 200);"
+        "INSERT INTO requests VALUES (7, 2, 2, 102, 'first', 100);"
+        "PRAGMA user_version=1;",
+        pipe);
+  ASSERT_EQ(pclose(pipe), 0);
+  const auto store = open_sqlite(path());
+  ASSERT_TRUE(store) << store.error().message();
+  const auto requests = (*store)->load(10)->requests;
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_EQ(requests[0].reply, "first");
+  EXPECT_EQ(requests[1].reply, "second");
+  EXPECT_EQ(requests[1].sequence, requests[0].sequence + 1);
 }
 
 TEST_F(StoreTest, RefusesANewerSchema) {
