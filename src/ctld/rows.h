@@ -75,7 +75,7 @@ struct Snapshot {
   std::vector<Job> jobs;  // ascending: all that have not ended, and the latest that have
   std::vector<StoredNode> nodes;
   std::vector<StoredRequest> requests;  // ascending by sequence
-  JobId job_last;  // the highest id ever given
+  JobId job_last;                       // the highest id ever given
 };
 
 }  // namespace rota::ctld

@@ -30,9 +30,7 @@ class Disk {
   void apply(const ctld::PayloadPut& row) { payloads_[row.job] = row.payload; }
   void apply(const ctld::PayloadDrop& row) { payloads_.erase(row.job); }
   void apply(const ctld::NodePut& row) { nodes_[row.node.id] = row.node; }
-  void apply(const ctld::RequestPut& row) {
-    requests_[row.request.sequence] = row.request;
-  }
+  void apply(const ctld::RequestPut& row) { requests_[row.request.sequence] = row.request; }
   void apply(const ctld::RequestDrop& row) {
     requests_.erase(requests_.begin(), requests_.upper_bound(row.sequence));
   }

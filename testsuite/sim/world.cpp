@@ -157,7 +157,12 @@ void World::submit(std::size_t index) {
     }
     id = *submitted;
     std::string reply(reinterpret_cast<const char*>(&id.value), sizeof id.value);
-    engine_->record_answer({uid, job.request, 1, std::move(reply), now().wall}, now());
+    engine_->record_answer({.uid = uid,
+                            .request = job.request,
+                            .reply_type = 1,
+                            .reply = std::move(reply),
+                            .at = now().wall},
+                           now());
   }
   answers_.push_back(answer(id));
   wake_controller();

@@ -86,10 +86,8 @@ Result<void> SqliteStore::prepare() {
   ROTA_CHECK(put_payload_.prepare(writer_, "INSERT OR REPLACE INTO payloads VALUES (?1,?2)"));
   ROTA_CHECK(drop_payload_.prepare(writer_, "DELETE FROM payloads WHERE job=?1"));
   ROTA_CHECK(put_node_.prepare(writer_, "INSERT OR REPLACE INTO nodes VALUES (?1,?2,?3)"));
-  ROTA_CHECK(
-      put_request_.prepare(writer_, "INSERT INTO requests VALUES (?1,?2,?3,?4,?5,?6,?7)"));
-  ROTA_CHECK(
-      drop_request_.prepare(writer_, "DELETE FROM requests WHERE sequence<=?1"));
+  ROTA_CHECK(put_request_.prepare(writer_, "INSERT INTO requests VALUES (?1,?2,?3,?4,?5,?6,?7)"));
+  ROTA_CHECK(drop_request_.prepare(writer_, "DELETE FROM requests WHERE sequence<=?1"));
   ROTA_CHECK(open_allocation_.prepare(
       writer_, "INSERT OR REPLACE INTO allocations VALUES (?1,?2,?3,?4,?5,?6,?7,?8,0,0)"));
   return close_allocation_.prepare(
@@ -148,9 +146,7 @@ Result<void> SqliteStore::put(const RequestPut& row) {
                           request.reply_type, sqlite::Blob{request.reply}, request.at.microseconds);
 }
 
-Result<void> SqliteStore::put(const RequestDrop& row) {
-  return drop_request_.run(row.sequence);
-}
+Result<void> SqliteStore::put(const RequestDrop& row) { return drop_request_.run(row.sequence); }
 
 Result<void> SqliteStore::put(const AllocationPut& row) {
   if (row.end)
@@ -209,8 +205,9 @@ Result<void> SqliteStore::load_nodes(Snapshot& snapshot) {
 
 Result<void> SqliteStore::load_requests(Snapshot& snapshot) {
   sqlite::Statement requests;
-  ROTA_CHECK(
-      requests.prepare(reader_, "SELECT sequence, uid, high, low, reply_type, reply, at_us FROM requests ORDER BY sequence"));
+  ROTA_CHECK(requests.prepare(
+      reader_,
+      "SELECT sequence, uid, high, low, reply_type, reply, at_us FROM requests ORDER BY sequence"));
   for (;;) {
     ROTA_TRY(const bool more, requests.step());
     if (!more) return {};

@@ -1,13 +1,13 @@
 // testsuite/unit/ctld/store_test.cpp - the SQLite store: what goes in comes back, or nothing
 // happened.
-#include "ctld/store/store.h"
-
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "ctld/store/store.h"
 
 namespace rota::ctld {
 namespace {
@@ -112,10 +112,11 @@ TEST_F(StoreTest, BringsAnOlderSchemaForward) {
   FILE* pipe = popen(("sqlite3 " + path()).c_str(), "w");
   ASSERT_NE(pipe, nullptr);
   fputs(store_migrations.front(), pipe);
-  fputs("INSERT INTO requests VALUES (7, 1, 1, 102, 'second', 200);"
-        "INSERT INTO requests VALUES (7, 2, 2, 102, 'first', 100);"
-        "PRAGMA user_version=1;",
-        pipe);
+  fputs(
+      "INSERT INTO requests VALUES (7, 1, 1, 102, 'second', 200);"
+      "INSERT INTO requests VALUES (7, 2, 2, 102, 'first', 100);"
+      "PRAGMA user_version=1;",
+      pipe);
   ASSERT_EQ(pclose(pipe), 0);
   const auto store = open_sqlite(path());
   ASSERT_TRUE(store) << store.error().message();
