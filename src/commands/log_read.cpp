@@ -24,6 +24,7 @@ net::ConnectOptions node_options(const net::ConnectOptions& controller,
   options.address = where.address;
   options.peer_uid = where.node_uid;
   options.daemon = "rgpud";
+  options.hang_exit_code = 0;  // tried again while a log is followed
   options.address_source = format("node.address in rota.yaml on node {}", where.node);
   return options;
 }

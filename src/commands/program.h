@@ -13,6 +13,7 @@ class Program {
  public:
   explicit Program(std::string_view name) : name_(name) {}
 
+  const std::string& name() const { return name_; }
   /// "rsubmit: ..." always; or only with one -v, or two.
   void say(std::string_view text) const;
   void note(std::string_view text, int verbosity = 1) const;

@@ -15,7 +15,7 @@ namespace {
 Result<int> cancel(Program& program, Arguments arguments) {
   const Me me{.user = own_user, .is_root = geteuid() == 0};
   ROTA_TRY(auto options, cancel_options_from(arguments, me));
-  ROTA_TRY(const auto controller, controller_options());
+  ROTA_TRY(const auto controller, controller_options(program));
   program.note(format("the controller is {}", controller.address));
   proto::CancelRequest request;
   ROTA_TRY(request.request, make_request_id());

@@ -79,7 +79,7 @@ std::string json_text(const std::vector<NodeView>& nodes) {
 
 Result<int> info(Program& program, Arguments arguments) {
   ROTA_TRY(const auto options, options_from(arguments));
-  ROTA_TRY(const auto controller, controller_options());
+  ROTA_TRY(const auto controller, controller_options(program));
   program.note(format("the controller is {}", controller.address));
   std::vector<NodeView> nodes;
   const proto::NodesRequest request{options.names};

@@ -66,7 +66,7 @@ Result<LogOptions> options_from(const Arguments& arguments) {
 
 Result<int> logs(Program& program, Arguments arguments) {
   ROTA_TRY(const auto options, options_from(arguments));
-  ROTA_TRY(const auto controller, controller_options());
+  ROTA_TRY(const auto controller, controller_options(program));
   program.note(format("the controller is {}", controller.address));
   ROTA_CHECK(run_to_end(print_log(controller, options)));
   return exit_ok;

@@ -119,7 +119,7 @@ std::string ping_text(const net::ConnectOptions& controller, const proto::PingRe
 }
 
 Result<int> ping(const Program& program, bool as_json) {
-  ROTA_TRY(const auto controller, controller_options());
+  ROTA_TRY(const auto controller, controller_options(program));
   const MonoTime start = mono_now();
   ROTA_TRY(const auto reply, ask<proto::PingReply>(controller, proto::PingRequest{.token = 1}));
   const Duration took = mono_now() - start;

@@ -49,7 +49,7 @@ Result<int> show_once(const Program& program, const net::ConnectOptions& control
 
 Result<int> queue(Program& program, Arguments arguments) {
   ROTA_TRY(const auto options, queue_options_from(arguments, own_user));
-  ROTA_TRY(const auto controller, controller_options());
+  ROTA_TRY(const auto controller, controller_options(program));
   program.note(format("the controller is {}", controller.address));
   if (!options.watch) return show_once(program, controller, options);
   const bool screen = isatty(STDOUT_FILENO) != 0 && !options.json;

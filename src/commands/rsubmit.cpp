@@ -126,7 +126,7 @@ Result<int> wait_for_end(const Program& program, const net::ConnectOptions& cont
 Result<int> submit(Program& program, Arguments arguments) {
   ROTA_TRY(const auto submission, submission_from(program, std::move(arguments)));
   note_request(program, submission.request.spec);
-  ROTA_TRY(const auto controller, controller_options());
+  ROTA_TRY(const auto controller, controller_options(program));
   program.note(format("the controller is {}", controller.address));
   ROTA_TRY(const auto reply, ask<proto::SubmitReply>(controller, submission.request));
   if (auto printed = print(answer_text(submission.options, reply.job)); !printed) {

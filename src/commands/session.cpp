@@ -11,6 +11,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
 
+#include "commands/exit_code.h"
 #include "common/clock.h"
 #include "common/config.h"
 #include "common/escape.h"
@@ -54,7 +55,7 @@ Error answer_unknown(const Error& error) {
 
 }  // namespace
 
-Result<net::ConnectOptions> controller_options() {
+Result<net::ConnectOptions> controller_options(const Program& program) {
   ROTA_TRY(const auto config, configuration());
   ROTA_TRY(const auto uid, uid_of(config.controller_user));
   net::ConnectOptions options;
@@ -62,6 +63,8 @@ Result<net::ConnectOptions> controller_options() {
   options.munge_socket = config.munge_socket;
   options.peer_uid = uid;
   options.limit = connect_limit;
+  options.hang_exit_code = exit_code_of(Errc::auth_failed);
+  options.program = program.name();
   return options;
 }
 
@@ -74,6 +77,7 @@ awaitable<void> pause(Duration duration) {
 awaitable<Result<std::shared_ptr<net::Connection>>> reconnect(net::ConnectOptions options,
                                                               MonoTime deadline) {
   auto executor = co_await asio::this_coro::executor;
+  options.hang_exit_code = 0;  // a munged that hangs now may answer before the deadline
   Duration wait = pause_first;
   for (;;) {
     options.limit = std::clamp<Duration>(deadline - mono_now(), pause_max, connect_limit);

@@ -6,15 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "commands/program.h"
 #include "common/result.h"
 #include "common/time.h"
 #include "net/client.h"
-
-// g++ 12 sees that Asio allocates a coroutine's frame with aligned_alloc, and not that the matching
-// operator delete frees it with free.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
 
 namespace rota::commands {
 
@@ -24,8 +19,10 @@ using net::awaitable;
 /// session was lost in the middle of a request.
 inline constexpr Duration patience = std::chrono::seconds(30);
 
-/// Where the controller is and as whom it runs, by the configuration.
-Result<net::ConnectOptions> controller_options();
+/// Where the controller is and as whom it runs, by the configuration. Should munged hang while the
+/// first session is opened, `program` says so and the process ends; later sessions wait on a
+/// thread.
+Result<net::ConnectOptions> controller_options(const Program& program);
 
 /// A new session after one was lost: tries until `deadline`, with short pauses.
 awaitable<Result<std::shared_ptr<net::Connection>>> reconnect(net::ConnectOptions options,

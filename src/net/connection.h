@@ -12,6 +12,12 @@
 #include "proto/codec.h"
 #include "proto/frame.h"
 
+// g++ 12 sees that Asio allocates a coroutine's frame with aligned_alloc, and not that the matching
+// operator delete frees it with free.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
+
 namespace rota::net {
 
 template <class T>
