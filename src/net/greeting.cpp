@@ -47,42 +47,50 @@ awaitable<void> refuse(Guest& guest, const Error& why) {
   co_await guest.stream->ended();
 }
 
+/// Who speaks, by MUNGE's word, and our answer to him.
 struct Claim {
   ClientSecret secret;
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
+  ServerSecret answer;
+  std::string answer_credential;
 };
 
-awaitable<Result<Claim>> read_claim(GreetingDesk& desk, Guest& guest, std::string credential) {
-  auto call = [socket = desk.munge_socket, credential = std::move(credential)] {
-    return munge_decode(socket, credential);
-  };
-  Errand<Credential> errand(desk.errands, std::move(call));
-  auto read = co_await errand.result(guest.deadline);
-  if (!read) co_return while_waiting(read.error(), "munged did not answer in time");
-  auto secret = decode_client_secret(read->payload);
-  wipe(read->payload);
-  if (!secret) co_return std::move(secret).error();
+/// Blocks: both questions to munged in one errand, because waking a thread costs as much as one.
+Result<Claim> ask_munge(const std::string& socket, const std::string& credential) {
+  ROTA_TRY(auto read, munge_decode(socket, credential));
+  auto secret = decode_client_secret(read.payload);
+  wipe(read.payload);
+  if (!secret) return std::move(secret).error();
   Claim claim;
   claim.secret = *std::move(secret);
-  claim.uid = read->uid;
-  claim.gid = read->gid;
-  co_return claim;
+  claim.uid = read.uid;
+  claim.gid = read.gid;
+  claim.answer = make_server_secret(claim.secret);
+  std::string payload = proto::encode(claim.answer);
+  auto encoded = munge_encode(socket, payload, claim.uid);
+  wipe(payload);
+  if (!encoded) return std::move(encoded).error();
+  claim.answer_credential = *std::move(encoded);
+  return claim;
 }
 
-awaitable<Result<SessionKeys>> answer_claim(GreetingDesk& desk, Guest& guest, Claim& claim) {
-  ServerSecret secret = make_server_secret(claim.secret);
-  auto call = [socket = desk.munge_socket, payload = proto::encode(secret), uid = claim.uid] {
-    return munge_encode(socket, payload, uid);
+awaitable<Result<Claim>> settle_claim(GreetingDesk& desk, Guest& guest, std::string credential) {
+  auto call = [socket = desk.munge_socket, credential = std::move(credential)] {
+    return ask_munge(socket, credential);
   };
-  Errand<std::string> errand(desk.errands, std::move(call));
-  auto credential = co_await errand.result(guest.deadline);
-  if (!credential) co_return while_waiting(credential.error(), "munged did not answer in time");
-  const SessionKeys keys = derive_keys(claim.secret, secret);
-  wipe(secret.key_half);
+  Errand<Claim> errand(desk.errands, std::move(call));
+  auto claim = co_await errand.result(guest.deadline);
+  if (!claim) co_return while_waiting(claim.error(), "munged did not answer in time");
+  co_return *std::move(claim);
+}
+
+SessionKeys welcome(Guest& guest, Claim& claim) {
+  const SessionKeys keys = derive_keys(claim.secret, claim.answer);
   wipe(claim.secret.key_half);
-  guest.stream->send(encode_welcome(*credential));
-  co_return keys;
+  wipe(claim.answer.key_half);
+  guest.stream->send(encode_welcome(claim.answer_credential));
+  return keys;
 }
 
 /// Whoever replays a credential gets as far as this, and no further: without the key there is no
@@ -103,8 +111,8 @@ awaitable<Result<std::shared_ptr<Session>>> try_to_greet(GreetingDesk& desk, Gue
   if (place == nullptr) co_return Error{Errc::busy, "all sessions are taken; try again later"};
   guest.stream->hold(std::move(place));
   guest.stage = Guest::Stage::with_munge;
-  ROTA_CO_TRY(auto claim, co_await read_claim(desk, guest, std::move(credential)));
-  ROTA_CO_TRY(const auto keys, co_await answer_claim(desk, guest, claim));
+  ROTA_CO_TRY(auto claim, co_await settle_claim(desk, guest, std::move(credential)));
+  const SessionKeys keys = welcome(guest, claim);
   guest.stage = Guest::Stage::welcomed;
   if (!guest.stream->is_open()) co_return guest.stream->reason();
 
