@@ -71,3 +71,42 @@ AC_DEFUN([X_ROTA_STATIC_LINK], [
   AC_SUBST([STEPD_LDFLAGS])
   AC_LANG_POP([C++])
 ])
+
+# X_ROTA_STATIC_COMMANDS
+# Sets COMMANDS_LDFLAGS and COMMANDS_OUTSIDE_LIBS. A command runs for a few milliseconds, and half of them
+# go to loading and relocating libcrypto. Where static libraries are there, the commands carry the
+# few functions that they use, at fixed addresses; libc stays shared, for its user database.
+AC_DEFUN([X_ROTA_STATIC_COMMANDS], [
+  AC_ARG_ENABLE([static-commands],
+    [AS_HELP_STRING([--disable-static-commands],
+      [link the commands with shared libraries, as PIE; they then take twice as long to start])],
+    [], [enable_static_commands=yes])
+  AC_LANG_PUSH([C])
+  COMMANDS_LDFLAGS=
+  COMMANDS_OUTSIDE_LIBS="$YAML_LIBS $MUNGE_LIBS $OPENSSL_LIBS"
+  AS_IF([test -z "$SANITIZER_CXXFLAGS"], [COMMANDS_LDFLAGS="-static-libstdc++ -static-libgcc"])
+  AS_IF([test -z "$SANITIZER_CXXFLAGS" && test "$enable_static_commands" != no], [
+    rota_static_libs="-l:libyaml.a -l:libmunge.a -l:libcrypto.a"
+    rota_save_LDFLAGS="$LDFLAGS"
+    rota_save_LIBS="$LIBS"
+    LDFLAGS="$LDFLAGS -no-pie"
+    LIBS="$rota_static_libs $LIBS"
+    AC_MSG_CHECKING([for static libyaml, libmunge and libcrypto])
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([[
+      #include <munge.h>
+      #include <openssl/evp.h>
+      #include <yaml.h>
+    ]], [[
+      return munge_ctx_create() != 0 && EVP_aes_256_gcm() != 0 && yaml_get_version_string() != 0;
+    ]])],
+      [AC_MSG_RESULT([yes])
+       COMMANDS_LDFLAGS="$COMMANDS_LDFLAGS -no-pie"
+       COMMANDS_OUTSIDE_LIBS=$rota_static_libs],
+      [AC_MSG_RESULT([no])])
+    LDFLAGS="$rota_save_LDFLAGS"
+    LIBS="$rota_save_LIBS"
+  ])
+  AC_SUBST([COMMANDS_LDFLAGS])
+  AC_SUBST([COMMANDS_OUTSIDE_LIBS])
+  AC_LANG_POP([C])
+])
