@@ -38,7 +38,7 @@ Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
     }
     ++live_count_;
     if (job.state == JobState::pending) queue_.push(job.id, job.spec);
-    for (const NodePart& part : job.placement) {
+    for (const NodePart& part : job.last->placement) {
       cluster_.take(job.id, part);
       nodes_.at(part.node).jobs.emplace(job.id, std::nullopt);
     }
@@ -117,19 +117,17 @@ void Engine::schedule(Now now) {
 void Engine::start(Job& job, Placement placement, Now now) {
   queue_.remove(job.id, job.spec);
   advance(job, JobEvent::placed);
-  job.placement = std::move(placement);
-  job.nodes.clear();
-  job.tasks_per_node.clear();
-  job.started.clear();
-  job.start_time = {};
-  for (const NodePart& part : job.placement) {
-    job.tasks_per_node.push_back(part.task_count);
+  LastRun& run = job.last.edit();
+  run = {};
+  run.placement = std::move(placement);
+  for (const NodePart& part : run.placement) {
+    run.tasks_per_node.push_back(part.task_count);
     cluster_.take(job.id, part);
     nodes_.at(part.node).jobs.emplace(job.id, now.mono);
-    job.nodes.push_back(part.node);
+    run.nodes.push_back(part.node);
     put_allocation(job, part, now.wall, {}, 0);
   }
-  for (const NodePart& part : job.placement) order_launch(job, part);
+  for (const NodePart& part : run.placement) order_launch(job, part);
 }
 
 void Engine::order_launch(const Job& job, const NodePart& part) {
@@ -140,17 +138,17 @@ void Engine::order_launch(const Job& job, const NodePart& part) {
   launch.owner = job.owner;
   launch.part = part;
   for (const auto gpu : part.gpus) launch.gpu_uuids.push_back(node.inventory.gpus.at(gpu).uuid);
-  for (const NodeId id : job.nodes) {
+  for (const NodeId id : job.last->nodes) {
     if (id == part.node) launch.node_index = static_cast<std::uint32_t>(launch.nodes.size());
     launch.nodes.push_back(nodes_.at(id).identity.name);
   }
-  launch.tasks_per_node = job.tasks_per_node;
+  launch.tasks_per_node = job.last->tasks_per_node;
   launch.submit_time = job.submit_time;
   order(part.node, std::move(launch));
 }
 
 void Engine::order_end_everywhere(const Job& job) {
-  for (const NodePart& part : job.placement) order(part.node, proto::EndRun{job.run()});
+  for (const NodePart& part : job.last->placement) order(part.node, proto::EndRun{job.run()});
 }
 
 void Engine::order(NodeId id, decltype(NodeOrder::message) message) {
@@ -174,8 +172,8 @@ void Engine::put_allocation(const Job& job, const NodePart& part, WallTime start
   effects_.rows.push_back(std::move(row));
 }
 
-void Engine::release(Job& job, Placement::iterator part, Now now) {
-  Node& node = nodes_.at(part->node);
+void Engine::release(Job& job, const NodePart& part, Now now) {
+  Node& node = nodes_.at(part.node);
   const auto held = node.jobs.extract(job.id);
   ROTA_ASSERT(!held.empty());
   // Unknown only for what a former controller placed; the store then takes the dates' difference.
@@ -183,29 +181,26 @@ void Engine::release(Job& job, Placement::iterator part, Now now) {
       held.mapped()
           ? std::chrono::duration_cast<std::chrono::milliseconds>(now.mono - *held.mapped()).count()
           : -1;
-  put_allocation(job, *part, {}, now.wall, held_ms);
-  cluster_.give(job.id, *part);
-  job.placement.erase(part);
+  put_allocation(job, part, {}, now.wall, held_ms);
+  cluster_.give(job.id, part);
+  Placement& placement = job.last.edit().placement;
+  placement.erase(placement.begin() + (&part - placement.data()));
   plan_needed_ = true;
   note(job);
 }
 
 void Engine::finish(Job& job, Now now) {
-  ROTA_ASSERT(job.placement.empty() && job.end.has_value());
-  if (sched::lost_by_node(*job.end, job.cancel_requested) && job.spec.requeue &&
+  ROTA_ASSERT(job.last->placement.empty() && job.last->end.has_value());
+  if (sched::lost_by_node(*job.last->end, job.cancel_requested) && job.spec.requeue &&
       job.restarts < settings_.restarts_max) {
     advance(job, JobEvent::returned);
     ++job.restarts;
-    job.end.reset();
-    job.nodes.clear();
-    job.tasks_per_node.clear();
-    job.started.clear();
-    job.start_time = {};
+    job.last.reset();
     queue_.push(job.id, job.spec);
     plan_needed_ = true;
     return;
   }
-  advance(job, JobEvent::ended, sched::final_state_of(*job.end, job.cancel_requested));
+  advance(job, JobEvent::ended, sched::final_state_of(*job.last->end, job.cancel_requested));
   job.end_time = now.wall;
   --live_count_;
   ended_.push_back(job.id);
@@ -257,7 +252,7 @@ std::optional<Error> Engine::cancel_one(const Caller& caller, Job& job, int sign
   if (signal != 0) {
     if (job.state == JobState::pending)
       return Error{Errc::job_not_started, "a waiting job has no processes to signal"};
-    for (const NodePart& part : job.placement)
+    for (const NodePart& part : job.last->placement)
       order(part.node, proto::SignalRun{job.run(), signal});
     return std::nullopt;
   }

@@ -141,7 +141,7 @@ class Engine {
   void order_launch(const Job& job, const NodePart& part);
   void order_end_everywhere(const Job& job);
   void order(NodeId id, decltype(NodeOrder::message) message);
-  void release(Job& job, Placement::iterator part, Now now);
+  void release(Job& job, const NodePart& part, Now now);
   void finish(Job& job, Now now);
   void drop_old_records(Now now);
   void note(const Job& job) { dirty_.insert(job.id); }

@@ -21,13 +21,17 @@ bool ended_well(const RunEnd& end) {
   return end.cause == EndCause::exited && end.exit_code == 0 && end.exit_signal == 0;
 }
 
-Placement::iterator part_on(Job& job, NodeId id) {
-  return std::find_if(job.placement.begin(), job.placement.end(),
-                      [id](const NodePart& part) { return part.node == id; });
+/// What the job holds on the node; none: nothing.
+const NodePart* part_on(const Job& job, NodeId id) {
+  const Placement& placement = job.last->placement;
+  const auto part = std::find_if(placement.begin(), placement.end(),
+                                 [id](const NodePart& each) { return each.node == id; });
+  return part == placement.end() ? nullptr : &*part;
 }
 
 bool has_started(const Job& job, NodeId id) {
-  return std::find(job.started.begin(), job.started.end(), id) != job.started.end();
+  const auto& started = job.last->started;
+  return std::find(started.begin(), started.end(), id) != started.end();
 }
 
 }  // namespace
@@ -117,7 +121,7 @@ void Engine::settle_reported(Node& node, const proto::RunReport& report, Now now
   }
   const auto at = jobs_.find(report.run.job);
   const bool wanted = at != jobs_.end() && at->second.run() == report.run &&
-                      part_on(at->second, node.id) != at->second.placement.end();
+                      part_on(at->second, node.id) != nullptr;
   if (!wanted) {
     order_end_of_unwanted(node, report.run);
     return;
@@ -161,17 +165,17 @@ void Engine::run_started(NodeId id, RunId run, WallTime start_time, Now now) {
   Node& node = nodes_.at(id);
   node.heard = now.mono;
   const auto at = jobs_.find(run.job);
-  if (at == jobs_.end() || at->second.run() != run ||
-      part_on(at->second, id) == at->second.placement.end()) {
+  if (at == jobs_.end() || at->second.run() != run || part_on(at->second, id) == nullptr) {
     order_end_of_unwanted(node, run);
     return;
   }
   Job& job = at->second;
   if (has_started(job, id)) return;
-  job.started.push_back(id);
-  job.start_time = std::max(job.start_time, start_time);
+  LastRun& last = job.last.edit();
+  last.started.push_back(id);
+  last.start_time = std::max(last.start_time, start_time);
   note(job);
-  if (job.state == JobState::starting && job.started.size() == job.nodes.size())
+  if (job.state == JobState::starting && last.started.size() == last.nodes.size())
     advance(job, JobEvent::started);
 }
 
@@ -181,23 +185,24 @@ void Engine::run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, No
   const auto at = jobs_.find(run.job);
   if (at == jobs_.end() || at->second.run() != run) return;
   Job& job = at->second;
-  const auto part = part_on(job, id);
-  if (part == job.placement.end()) return;
-  const bool first_node = job.nodes.front() == id;
-  job.start_time = std::max(job.start_time, start_time);
-  job.elapsed_ms = std::max(job.elapsed_ms, end.elapsed_ms);
-  release(job, part, now);
+  const NodePart* part = part_on(job, id);
+  if (part == nullptr) return;
+  LastRun& last = job.last.edit();
+  const bool first_node = last.nodes.front() == id;
+  last.start_time = std::max(last.start_time, start_time);
+  last.elapsed_ms = std::max(last.elapsed_ms, end.elapsed_ms);
+  release(job, *part, now);
   if (job.state != JobState::completing) {
-    const bool goes_on =
-        ended_well(end) && !job.placement.empty() && !(first_node && job.mode == LaunchMode::batch);
+    const bool goes_on = ended_well(end) && !last.placement.empty() &&
+                         !(first_node && job.mode == LaunchMode::batch);
     if (goes_on) return;
     advance(job, JobEvent::ending);
-    job.end = std::move(end);
+    last.end = std::move(end);
     order_end_everywhere(job);
-  } else if (!job.end) {
-    job.end = std::move(end);
+  } else if (!last.end) {
+    last.end = std::move(end);
   }
-  if (job.placement.empty()) finish(job, now);
+  if (last.placement.empty()) finish(job, now);
 }
 
 void Engine::tick(Now now) {

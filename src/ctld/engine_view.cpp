@@ -18,21 +18,21 @@ std::string Engine::reason_of(const Job& job) const {
   if (job.state == JobState::pending) {
     const auto* waiting = queue_.class_of(job.spec);
     if (waiting == nullptr || waiting->why == WaitReason::none) return "about to be looked at";
-    if (waiting->why == WaitReason::resources && *waiting->jobs.begin() != job.id)
-      return format("waits behind job {}", waiting->jobs.begin()->value);
+    if (waiting->why == WaitReason::resources && waiting->jobs.front() != job.id)
+      return format("waits behind job {}", waiting->jobs.front().value);
     return waiting->text;
   }
   if (is_final(job.state)) {
-    if (job.state == JobState::cancelled && !job.end) return "cancelled while it waited";
-    return job.end ? end_text(*job.end) : std::string();
+    if (job.state == JobState::cancelled && !job.last->end) return "cancelled while it waited";
+    return job.last->end ? end_text(*job.last->end) : std::string();
   }
   std::string missing;
-  for (const NodePart& part : job.placement) {
+  for (const NodePart& part : job.last->placement) {
     const Node& node = nodes_.at(part.node);
     if (!node.connected) missing += (missing.empty() ? "" : ",") + node.identity.name;
   }
   if (!missing.empty()) return format("out of contact: {}", missing);
-  if (job.state == JobState::completing) return job.end ? end_text(*job.end) : "ending";
+  if (job.state == JobState::completing) return job.last->end ? end_text(*job.last->end) : "ending";
   return {};
 }
 
@@ -44,18 +44,18 @@ JobView Engine::view(const Job& job) const {
   view.state = job.state;
   view.restarts = job.restarts;
   view.gpu_count = job.spec.gpu_total();
-  for (const NodeId id : job.nodes) view.nodes.push_back(nodes_.at(id).identity.name);
+  for (const NodeId id : job.last->nodes) view.nodes.push_back(nodes_.at(id).identity.name);
   view.submit_time = job.submit_time;
-  view.start_time = job.start_time;
+  view.start_time = job.last->start_time;
   view.end_time = job.end_time;
-  if (job.end) {
-    view.exit_code = job.end->exit_code;
-    view.exit_signal = job.end->exit_signal;
+  if (job.last->end) {
+    view.exit_code = job.last->end->exit_code;
+    view.exit_signal = job.last->end->exit_signal;
   }
-  view.elapsed_ms = job.elapsed_ms;
+  view.elapsed_ms = job.last->elapsed_ms;
   if (job.state == JobState::pending) {
     if (const auto* waiting = queue_.class_of(job.spec)) {
-      const bool first = *waiting->jobs.begin() == job.id;
+      const bool first = waiting->jobs.front() == job.id;
       view.wait =
           waiting->why == WaitReason::resources && !first ? WaitReason::priority : waiting->why;
     }

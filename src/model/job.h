@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "common/box.h"
 #include "common/result.h"
 #include "common/time.h"
 #include "model/ids.h"
@@ -162,32 +163,46 @@ struct RunEnd {
   }
 };
 
+/// What only a job that was started has. Kept aside: most jobs that wait never were.
+struct LastRun {
+  WallTime start_time;
+  Placement placement;                        // parts that are held; empty when none is
+  std::vector<NodeId> nodes;                  // all of the run, kept after its end
+  std::vector<NodeId> started;                // nodes that reported the start
+  std::vector<std::uint32_t> tasks_per_node;  // of `nodes`
+  std::optional<RunEnd> end;  // first word about how this run ends; decides the final state
+  std::int64_t elapsed_ms = 0;
+
+  friend bool operator==(const LastRun&, const LastRun&) = default;
+};
+
 /// A job as the controller keeps it, in memory and in the store.
 struct Job {
   JobId id;
   JobSpec spec;
   Owner owner;
   JobState state = JobState::pending;
+  LaunchMode mode = LaunchMode::batch;  // of its payload: whether the first node's end is the job's
+  bool cancel_requested = false;
   std::uint32_t restarts = 0;
   WallTime submit_time;
-  WallTime start_time;  // of the present or last run
   WallTime end_time;
-  Placement placement;          // parts that are held; empty when none is
-  std::vector<NodeId> nodes;    // of the present or last run, kept after its end
-  std::vector<NodeId> started;  // nodes that reported the start
-  std::optional<RunEnd> end;    // first word about how this run ends; decides the final state
-  bool cancel_requested = false;
-  std::int64_t elapsed_ms = 0;          // of the last run
-  LaunchMode mode = LaunchMode::batch;  // of its payload: whether the first node's end is the job's
-  std::vector<std::uint32_t> tasks_per_node;  // of `nodes`
+  Box<LastRun> last;  // the present run, or the latest
 
   RunId run() const { return {id, restarts}; }
   friend bool operator==(const Job&, const Job&) = default;
   static auto fields(auto& m) {
-    return std::tie(m.id, m.spec, m.owner, m.state, m.restarts, m.submit_time, m.start_time,
-                    m.end_time, m.placement, m.nodes, m.started, m.end, m.cancel_requested,
-                    m.elapsed_ms, m.mode, m.tasks_per_node);
+    auto& last = last_of(m);
+    return std::tie(m.id, m.spec, m.owner, m.state, m.restarts, m.submit_time, last.start_time,
+                    m.end_time, last.placement, last.nodes, last.started, last.end,
+                    m.cancel_requested, last.elapsed_ms, m.mode, last.tasks_per_node);
   }
+  /// Told when all fields have been read.
+  void decoded() { last.tidy(); }
+
+ private:
+  static const LastRun& last_of(const Job& job) { return *job.last; }
+  static LastRun& last_of(Job& job) { return job.last.edit(); }
 };
 
 /// A job for people: rqueue and its --json.

@@ -133,8 +133,10 @@ class Decoder {
       if (!get_number(length) || length > bytes_.size()) return false;
       Decoder body(bytes_.substr(0, length));
       bytes_.remove_prefix(length);
-      return std::apply([&body](auto&... field) { return (body.get_if_any(field) && ...); },
-                        T::fields(value));
+      const bool whole = std::apply(
+          [&body](auto&... field) { return (body.get_if_any(field) && ...); }, T::fields(value));
+      if constexpr (requires { value.decoded(); }) value.decoded();
+      return whole;
     }
   }
 

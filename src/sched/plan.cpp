@@ -13,7 +13,7 @@ namespace {
 struct Next {
   JobId job;
   WaitingClass* waiting;
-  std::set<JobId>::const_iterator at;
+  Line::Iterator at;
 
   friend bool operator<(const Next& a, const Next& b) { return a.job > b.job; }  // smallest on top
 };
@@ -56,7 +56,7 @@ Plan plan(Cluster& cluster, Queue& queue) {
   for (auto& [shape, waiting] : queue.classes()) {
     switch (fit_of(waiting, cluster)) {
       case Fit::yes:
-        line.push({*waiting.jobs.begin(), &waiting, waiting.jobs.begin()});
+        line.push({waiting.jobs.front(), &waiting, waiting.jobs.begin()});
         break;
       case Fit::when_up:
         explain_wait(

@@ -13,13 +13,13 @@ Shape shape_of(const JobSpec& spec) {
 void Queue::push(JobId job, const JobSpec& spec) {
   auto [at, is_new] = classes_.try_emplace(shape_of(spec));
   if (is_new) at->second.spec = spec;
-  ROTA_ASSERT(at->second.jobs.insert(job).second);
+  ROTA_ASSERT(at->second.jobs.insert(job));
   ++size_;
 }
 
 void Queue::remove(JobId job, const JobSpec& spec) {
   const auto at = classes_.find(shape_of(spec));
-  ROTA_ASSERT(at != classes_.end() && at->second.jobs.erase(job) == 1);
+  ROTA_ASSERT(at != classes_.end() && at->second.jobs.erase(job));
   if (at->second.jobs.empty()) classes_.erase(at);
   --size_;
 }

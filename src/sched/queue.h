@@ -3,13 +3,13 @@
 #include <compare>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "model/ids.h"
 #include "model/job.h"
 #include "sched/cluster.h"
+#include "sched/line.h"
 
 namespace rota::sched {
 
@@ -34,7 +34,7 @@ enum class Fit : std::uint8_t {
 /// Waiting jobs of one shape, in order of arrival, and why the first of them waits.
 struct WaitingClass {
   JobSpec spec;  // of any member: only its shape is used
-  std::set<JobId> jobs;
+  Line jobs;
   WaitReason why = WaitReason::none;
   std::string text;
   Fit fit = Fit::yes;

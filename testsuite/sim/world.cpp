@@ -110,7 +110,7 @@ std::string World::run() {
     if (engine_) {
       double gpus = 0;
       for (const auto& [id, job] : engine_->jobs())
-        for (const auto& part : job.placement) gpus += static_cast<double>(part.gpus.size());
+        for (const auto& part : job.last->placement) gpus += static_cast<double>(part.gpus.size());
       gpu_ms_held_ += gpus * static_cast<double>(event.at - time_us_) / 1000;
     }
     time_us_ = event.at;

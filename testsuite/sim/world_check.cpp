@@ -22,7 +22,7 @@ std::string World::check_engine() const {
   std::map<NodeId, Held> held;
   for (const auto& [id, job] : engine_->jobs()) {
     std::uint64_t tasks = 0;
-    for (const auto& part : job.placement) {
+    for (const auto& part : job.last->placement) {
       Held& node = held[part.node];
       node.cpus += part.cpu_count;
       node.memory += part.memory_bytes;
@@ -33,7 +33,7 @@ std::string World::check_engine() const {
                         node.gpus[gpu].value, id.value);
     }
     const bool waits = job.state == JobState::pending || is_final(job.state);
-    if (waits && !job.placement.empty())
+    if (waits && !job.last->placement.empty())
       return format("job {} is {} and holds resources", id.value, name_of(job.state));
     // In tasks mode a node's part may end well before the others have even started.
     const bool whole = (job.state == JobState::starting || job.state == JobState::running) &&

@@ -16,8 +16,8 @@ Result<std::size_t> node_of_task(const Job& job, std::uint32_t task) {
                  format("task {} of {}; they count from 0", task, job.spec.task_count)};
   if (job.mode == LaunchMode::batch) return std::size_t{0};
   std::uint64_t before = 0;
-  for (std::size_t i = 0; i < job.tasks_per_node.size(); ++i) {
-    before += job.tasks_per_node[i];
+  for (std::size_t i = 0; i < job.last->tasks_per_node.size(); ++i) {
+    before += job.last->tasks_per_node[i];
     if (task < before) return i;
   }
   return Error{Errc::internal, "the job's tasks are on no node"};
@@ -32,10 +32,10 @@ Result<proto::LogsReply> logs(Controller& controller, const Caller& caller,
   if (job == nullptr) return Error{Errc::no_such_job, format("{}", request.job.value)};
   if (!caller.is_admin && caller.owner.uid != job->owner.uid)
     return Error{Errc::denied, format("job {} belongs to {}", job->id.value, job->owner.user)};
-  if (job->nodes.empty())
+  if (job->last->nodes.empty())
     return Error{Errc::job_not_started, format("job {} is {}", job->id.value, name_of(job->state))};
   ROTA_TRY(const std::size_t index, node_of_task(*job, request.task));
-  const auto& node = engine.nodes().at(job->nodes[index]);
+  const auto& node = engine.nodes().at(job->last->nodes[index]);
   const NodeLink* link = controller.links().find(node.id);
   if (link == nullptr) return Error{Errc::node_unreachable, node.identity.name};
   ROTA_TRY(const auto payload, controller.store().payload(job->id));

@@ -1,13 +1,13 @@
 // testsuite/unit/ctld/store_test.cpp - the SQLite store: what goes in comes back, or nothing
 // happened.
+#include "ctld/store/store.h"
+
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
-
-#include "ctld/store/store.h"
 
 namespace rota::ctld {
 namespace {
@@ -30,7 +30,7 @@ Job job_of(std::uint64_t id, JobState state) {
   job.state = state;
   job.spec.name = "name";
   job.owner = {1000, 1000, "user"};
-  if (!is_final(state)) job.placement = {NodePart{NodeId{1}}};
+  if (!is_final(state)) job.last.edit().placement = {NodePart{NodeId{1}}};
   return job;
 }
 
