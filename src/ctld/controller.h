@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "common/config.h"
@@ -64,12 +65,14 @@ class Controller {
   /// Who the peer is, by name; looked up off this thread when it is not known.
   net::awaitable<Owner> owner_of(net::Peer peer);
 
+  /// Of jobs that were submitted in the batch at hand: their nodes need not wait for the store.
+  using Payloads = std::unordered_map<JobId, const JobPayload*>;
+
  private:
   net::awaitable<void> pump();
   net::awaitable<Result<void>> commit(std::shared_ptr<const std::vector<Row>> rows);
   void deliver(const std::vector<NodeOrder>& orders, const std::vector<Row>& rows);
-  Result<void> deliver_launch(const NodeLink& link, proto::LaunchRun launch,
-                              const std::vector<Row>& rows);
+  Result<void> deliver_launch(const NodeLink& link, proto::LaunchRun launch, const Payloads& fresh);
   net::awaitable<void> recover(Error cause, std::vector<Answer> unanswered);
   Result<void> load();
   net::awaitable<void> tick();

@@ -19,11 +19,11 @@ net::awaitable<Result<void>> commit_rows(Store* store,
   co_return store->commit(*rows);
 }
 
-const JobPayload* payload_in(const std::vector<Row>& rows, JobId job) {
+Controller::Payloads payloads_in(const std::vector<Row>& rows) {
+  Controller::Payloads payloads;
   for (const Row& row : rows)
-    if (const auto* put = std::get_if<PayloadPut>(&row); put != nullptr && put->job == job)
-      return &put->payload;
-  return nullptr;
+    if (const auto* put = std::get_if<PayloadPut>(&row)) payloads.emplace(put->job, &put->payload);
+  return payloads;
 }
 
 }  // namespace
@@ -89,13 +89,15 @@ net::awaitable<void> Controller::pump() {
 }
 
 void Controller::deliver(const std::vector<NodeOrder>& orders, const std::vector<Row>& rows) {
+  if (orders.empty()) return;
+  const Payloads fresh = payloads_in(rows);
   for (const NodeOrder& order : orders) {
     const NodeLink* link = links_.find(order.node);
     // An order for a session that is gone must not reach the next one: what was settled at that
     // join may contradict it. The node hears what still matters whenever it joins.
     if (link == nullptr || link->join != order.join) continue;
     if (const auto* launch = std::get_if<proto::LaunchRun>(&order.message)) {
-      if (const auto sent = deliver_launch(*link, *launch, rows); !sent) {
+      if (const auto sent = deliver_launch(*link, *launch, fresh); !sent) {
         log::error("job {}: {}", launch->run.job.value, sent.error().message());
         engine_->run_ended(order.node, launch->run,
                            {.cause = EndCause::launch_failed, .detail = sent.error().detail}, {},
@@ -109,9 +111,9 @@ void Controller::deliver(const std::vector<NodeOrder>& orders, const std::vector
 }
 
 Result<void> Controller::deliver_launch(const NodeLink& link, proto::LaunchRun launch,
-                                        const std::vector<Row>& rows) {
-  if (const auto* fresh = payload_in(rows, launch.run.job)) {
-    launch.payload = *fresh;
+                                        const Payloads& fresh) {
+  if (const auto payload = fresh.find(launch.run.job); payload != fresh.end()) {
+    launch.payload = *payload->second;
   } else {
     ROTA_TRY(auto stored, store_->payload(launch.run.job));
     if (!stored) return Error{Errc::launch_failed, "the store has no script for it"};

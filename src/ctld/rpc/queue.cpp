@@ -7,7 +7,7 @@
 namespace rota::ctld::rpc {
 namespace {
 
-constexpr std::size_t looked_at_per_slice = 2000;
+constexpr std::size_t looked_at_per_slice = 500;  // half a millisecond: nobody waits longer
 constexpr std::size_t sent_per_frame = 500;
 constexpr std::size_t backlog_high = 4u << 20;
 
