@@ -1,9 +1,6 @@
 // testsuite/bench/bench.cpp - one measuring client: pipelined submits, start latency, jobs end to
-// end, and the bare fork+exec loop that they are compared with. Prints one number per line: "name
-// value unit".
-#include <spawn.h>
+// end. Prints one number per line: "name value unit".
 #include <sys/random.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,8 +17,6 @@
 #include "common/config.h"
 #include "net/client.h"
 #include "net/log_end.h"
-
-extern char** environ;
 
 namespace rota::bench {
 namespace {
@@ -152,21 +147,6 @@ awaitable<Result<void>> bench_throughput(boost::asio::any_io_executor executor, 
   co_return Result<void>();
 }
 
-/// What the machine can do without us: fork, exec, wait, one after the other on one core.
-int bench_spawn(int count) {
-  const MonoTime start = mono_now();
-  for (int i = 0; i < count; ++i) {
-    pid_t child = 0;
-    char name[] = "/bin/true";
-    char* arguments[] = {name, nullptr};
-    if (posix_spawn(&child, name, nullptr, nullptr, arguments, environ) != 0) return 1;
-    int status = 0;
-    waitpid(child, &status, 0);
-  }
-  print("bare_spawn_rate", count / seconds_since(start), "processes/s");
-  return 0;
-}
-
 using Measure = awaitable<Result<void>> (*)(boost::asio::any_io_executor, int, int);
 
 awaitable<void> run(Measure measure, boost::asio::any_io_executor executor, int count, int gpus,
@@ -178,13 +158,12 @@ awaitable<void> run(Measure measure, boost::asio::any_io_executor executor, int 
 
 int main_of(int argc, char** argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: bench submit|latency|throughput|spawn COUNT [GPUS]\n");
+    std::fprintf(stderr, "usage: bench submit|latency|throughput COUNT [GPUS]\n");
     return 2;
   }
   const std::string what = argv[1];
   const int count = std::atoi(argv[2]);
   const int gpus = argc > 3 ? std::atoi(argv[3]) : 1;
-  if (what == "spawn") return bench_spawn(count);
   const Measure measure = what == "submit"    ? bench_submit
                           : what == "latency" ? bench_latency
                                               : bench_throughput;
