@@ -16,6 +16,7 @@ declare -gA _rota_options=(
   [rinfo]="--gpus -n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
   [rlogs]="-f --follow --tail= -e --error --task= -v --verbose -h --help --usage -V --version"
   [rota]="--json -v --verbose -h --help --usage -V --version"
+  [rsim]="--strict --filter= --json -v --verbose -h --help --usage -V --version"
 )
 _rota_states="PENDING STARTING RUNNING COMPLETING COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL OUT_OF_MEMORY
   LAUNCH_FAILED all"
@@ -61,6 +62,7 @@ _rota_operand() {
     rcancel | rlogs) _rota_words "$word" "$(_rota_jobs)" ;;
     rinfo) _rota_words "$word" "$(_rota_nodes)" ;;
     rota) _rota_words "$word" version ping submit queue cancel info logs ;;
+    rsim) mapfile -t COMPREPLY < <(compgen -W conform -- "$word"; compgen -f -- "$word") ;;
   esac
 }
 
@@ -100,4 +102,4 @@ _rota_complete() {
   fi
 }
 
-complete -o default -F _rota_complete rsubmit rqueue rcancel rinfo rlogs rota
+complete -o default -F _rota_complete rsubmit rqueue rcancel rinfo rlogs rota rsim

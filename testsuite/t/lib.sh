@@ -25,7 +25,7 @@ if [[ -z ${top_builddir:-} ]]; then
   [[ -d $top_builddir ]] || top_builddir=$top_srcdir
 fi
 export ROTA_BUILDDIR=$top_builddir
-export PATH=$top_builddir/src/commands:$PATH
+export PATH=$top_builddir/src/commands:$top_builddir/src/sim:$PATH
 export LC_ALL=C NO_COLOR=1
 unset ROTA_CONFIG ROTA_CONTROLLER ROTA_MUNGE_SOCKET
 

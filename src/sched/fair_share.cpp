@@ -1,0 +1,125 @@
+// sched/fair_share.cpp - the rounds of quota.md 3, taken literally.
+#include "sched/fair_share.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <set>
+
+namespace rota::sched {
+namespace {
+
+/// Below this an amount is rounding, not a wish.
+constexpr double crumb = 1e-9;
+
+double wish(const Claim& claim) {
+  return std::max(0.0, std::min(claim.requested, claim.limit) - claim.share);
+}
+
+/// What a sibling would have got beyond whole units, had there been a next unit.
+struct Remainder {
+  std::size_t index = 0;
+  double cut_off = 0;
+};
+
+/// One level of rank. Siblings are named by their place in `claims`.
+class Level {
+ public:
+  Level(std::vector<Claim>& claims, std::int32_t rank, double k) : claims_(claims), k_(k) {
+    for (std::size_t i = 0; i < claims.size(); ++i)
+      if (claims[i].rank == rank) members_.push_back(i);
+  }
+
+  double divide(double left) {
+    while (left > crumb && round(left)) {
+    }
+    return hand_out_remainders(left);
+  }
+
+ private:
+  /// True when somebody wanted less than their portion, so that another round can give more.
+  bool round(double& left) {
+    std::erase_if(members_, [this](std::size_t i) { return wish(claims_[i]) <= crumb; });
+    const std::vector<double> portions = shares_of_weight();
+    if (portions.empty()) return false;
+    const double at_start = left;
+    bool again = false;
+    remainders_.clear();
+    for (std::size_t m = 0; m < members_.size(); ++m) {
+      Claim& claim = claims_[members_[m]];
+      const double portion = at_start * portions[m];
+      const double wanted = wish(claim);
+      double given = wanted;
+      if (wanted <= portion + crumb) {
+        again = true;
+      } else {
+        given = std::floor(portion + crumb);
+        remainders_.push_back({members_[m], std::max(0.0, portion - given)});
+      }
+      claim.share += given;
+      left -= given;
+    }
+    return again;
+  }
+
+  /// Each member's part of what there is; empty when nobody has a weight.
+  std::vector<double> shares_of_weight() const {
+    double weights = 0;
+    for (const std::size_t i : members_) weights += claims_[i].weight;
+    if (weights <= 0) return {};
+    std::vector<double> parts;
+    double sum = 0;
+    for (const std::size_t i : members_) {
+      const double part = claims_[i].weight / weights;
+      parts.push_back(std::max(0.0, part + k_ * (part - claims_[i].usage)));
+      sum += parts.back();
+    }
+    if (sum <= 0) return {};
+    for (double& part : parts) part /= sum;
+    return parts;
+  }
+
+  double hand_out_remainders(double left) {
+    std::stable_sort(remainders_.begin(), remainders_.end(),
+                     [this](const Remainder& a, const Remainder& b) {
+                       if (std::abs(a.cut_off - b.cut_off) > crumb) return a.cut_off > b.cut_off;
+                       return claims_[a.index].age_order < claims_[b.index].age_order;
+                     });
+    for (const Remainder& remainder : remainders_) {
+      if (left <= crumb) break;
+      Claim& claim = claims_[remainder.index];
+      const double given = std::min({1.0, left, wish(claim)});
+      claim.share += given;
+      left -= given;
+    }
+    return left;
+  }
+
+  std::vector<Claim>& claims_;
+  double k_;
+  std::vector<std::size_t> members_;
+  std::vector<Remainder> remainders_;
+};
+
+}  // namespace
+
+double divide_guaranteed(std::vector<Claim>& claims, double total) {
+  double left = total;
+  for (Claim& claim : claims) {
+    const double deserved = std::isinf(claim.deserved) ? total : claim.deserved;
+    claim.share = std::max(0.0, std::min({deserved, claim.requested, claim.limit}));
+    left -= claim.share;
+  }
+  return std::max(0.0, left);
+}
+
+double divide_surplus(std::vector<Claim>& claims, double left, double k) {
+  std::set<std::int32_t, std::greater<>> ranks;
+  for (const Claim& claim : claims) ranks.insert(claim.rank);
+  // The remainders of a high rank are settled before a lower rank sees what is left.
+  for (const std::int32_t rank : ranks) left = Level(claims, rank, k).divide(left);
+  return left;
+}
+
+}  // namespace rota::sched

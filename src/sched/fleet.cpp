@@ -1,0 +1,305 @@
+// sched/fleet.cpp - counters that follow from who is on a node, and which GPUs a fraction gets.
+#include "sched/fleet.h"
+
+#include <algorithm>
+
+#include "common/assert.h"
+
+namespace rota::sched {
+namespace {
+
+/// Room on a shared GPU once everybody who leaves has left, less what is promised.
+std::int64_t room_soon(const FleetNode& node, const SharedGpu& gpu) {
+  return node.gpu_memory_mib - gpu.held_mib + gpu.leaving_mib;
+}
+
+std::int64_t room_now(const FleetNode& node, const SharedGpu& gpu) {
+  return node.gpu_memory_mib - gpu.held_mib;
+}
+
+/// A GPU all of whose users leave is not shared with anybody: it counts as one that comes free.
+bool takes(const FleetNode& node, const SharedGpu& gpu, std::int64_t mib) {
+  return gpu.used_mib > 0 && !gpu.all_leaving() && room_soon(node, gpu) >= mib;
+}
+
+std::int64_t shared_that_take(const FleetNode& node, std::int64_t mib) {
+  return std::count_if(node.shared.begin(), node.shared.end(),
+                       [&](const SharedGpu& gpu) { return takes(node, gpu, mib); });
+}
+
+std::int64_t shared_that_take_now(const FleetNode& node, std::int64_t mib) {
+  return std::count_if(node.shared.begin(), node.shared.end(), [&](const SharedGpu& gpu) {
+    return takes(node, gpu, mib) && room_now(node, gpu) >= mib;
+  });
+}
+
+bool mig_rules(const FleetNode& node, const Demand& demand) {
+  switch (node.mig_mode) {
+    case FleetNode::Mig::none:
+      return demand.mig.empty();
+    case FleetNode::Mig::mixed:
+      return demand.gpu == Demand::Gpu::none;
+    case FleetNode::Mig::single:
+      return demand.mig.empty() && !demand.is_shared();
+  }
+  return false;
+}
+
+std::int64_t mig_room(const FleetNode& node, const std::string& profile, bool now) {
+  const auto at = node.mig.find(profile);
+  if (at == node.mig.end()) return 0;
+  return at->second.idle + (now ? 0 : at->second.leaving);
+}
+
+bool fits(const FleetNode& node, const Demand& demand, bool now) {
+  if (!node.usable || !mig_rules(node, demand)) return false;
+  if (demand.cpu_milli > node.cpu_idle + (now ? 0 : node.cpu_leaving)) return false;
+  if (demand.memory_bytes > node.memory_idle + (now ? 0 : node.memory_leaving)) return false;
+  if (node.tasks_idle + (now ? 0 : node.tasks_leaving) < 1) return false;
+  for (const MigAsk& ask : demand.mig)
+    if (mig_room(node, ask.profile, now) < ask.count) return false;
+  const std::int64_t fresh = node.gpus_idle + (now ? 0 : node.gpus_leaving);
+  switch (demand.gpu) {
+    case Demand::Gpu::none:
+      return true;
+    case Demand::Gpu::whole:
+      return fresh >= demand.devices;
+    case Demand::Gpu::memory:
+      if (!node.gpu_memory_known) return false;
+      [[fallthrough]];
+    case Demand::Gpu::portion: {
+      const std::int64_t mib = demand.share_mib(node.gpu_memory_mib);
+      if (mib > node.gpu_memory_mib) return false;
+      const std::int64_t beside =
+          now ? shared_that_take_now(node, mib) : shared_that_take(node, mib);
+      return beside + std::max<std::int64_t>(0, fresh) >= demand.devices;
+    }
+  }
+  return false;
+}
+
+std::int64_t free_amount(const FleetNode& node) {
+  std::int64_t amount = std::max<std::int64_t>(0, node.gpus_free()) * one_gpu;
+  for (const SharedGpu& gpu : node.shared)
+    if (gpu.members > 0 && !gpu.all_leaving() && node.gpu_memory_mib > 0)
+      amount += room_soon(node, gpu) * one_gpu / node.gpu_memory_mib;
+  for (const auto& [profile, supply] : node.mig)
+    amount += (supply.idle + supply.leaving) * mig_slices(profile) * one_gpu;
+  return amount;
+}
+
+}  // namespace
+
+const SharedGpu* FleetNode::find_shared(std::uint32_t id) const {
+  const auto at =
+      std::find_if(shared.begin(), shared.end(), [id](const SharedGpu& g) { return g.id == id; });
+  return at == shared.end() ? nullptr : &*at;
+}
+
+NodeIndex Fleet::add(FleetNode node) {
+  node.gpu_taken.assign(node.gpu_count, false);
+  nodes_.push_back(std::move(node));
+  const auto index = static_cast<NodeIndex>(nodes_.size() - 1);
+  recount(index);
+  ++freed_count_;
+  return index;
+}
+
+void Fleet::set_usable(NodeIndex index, bool usable) {
+  unindex(index);
+  nodes_[index].usable = usable;
+  this->index(index);
+  ++freed_count_;
+}
+
+void Fleet::index(NodeIndex index) {
+  const FleetNode& node = nodes_[index];
+  if (!node.usable) return;
+  total_ += size_of(node);
+  gpu_free_total_ += node.gpu_free_amount;
+  by_free_gpus_.insert({node.gpus_free(), index});
+  if (!node.shared.empty()) with_shared_.insert(index);
+}
+
+void Fleet::unindex(NodeIndex index) {
+  const FleetNode& node = nodes_[index];
+  if (by_free_gpus_.erase({node.gpus_free(), index}) == 0) return;
+  with_shared_.erase(index);
+  total_ -= size_of(node);
+  gpu_free_total_ -= node.gpu_free_amount;
+}
+
+Spot Fleet::put(TaskRef task, Stay stay, bool evictable, const Demand& demand, Spot spot) {
+  FleetNode& node = nodes_[spot.node];
+  for (std::uint32_t& id : spot.shared) {
+    if (id == 0) id = ++node.shared_id_last;
+    if (node.find_shared(id) == nullptr) node.shared.push_back({.id = id});
+    node.shared_id_last = std::max(node.shared_id_last, id);
+  }
+  const NodeIndex index = spot.node;
+  node.residents.push_back({task, stay, evictable, &demand, spot});
+  recount(index);
+  if (stay == Stay::leaving) ++freed_count_;
+  return spot;
+}
+
+void Fleet::remove(TaskRef task, Stay stay, NodeIndex index) {
+  FleetNode& node = nodes_[index];
+  const auto at =
+      std::find_if(node.residents.begin(), node.residents.end(),
+                   [&](const FleetNode::Resident& r) { return r.task == task && r.stay == stay; });
+  ROTA_ASSERT(at != node.residents.end());
+  // Order does not matter: what follows from it is sums.
+  *at = std::move(node.residents.back());
+  node.residents.pop_back();
+  recount(index);
+  ++freed_count_;
+}
+
+void Fleet::recount(NodeIndex index) {
+  FleetNode& node = nodes_[index];
+  unindex(index);
+  node.gpus_evictable = 0;
+  node.gpus_idle = node.gpu_count;
+  node.cpu_idle = node.cpu_milli;
+  node.memory_idle = node.memory_bytes;
+  node.tasks_idle = node.task_count_max;
+  node.gpus_leaving = node.cpu_leaving = node.memory_leaving = node.tasks_leaving = 0;
+  for (auto& [profile, supply] : node.mig) {
+    supply.idle = supply.total;
+    supply.leaving = 0;
+  }
+  for (SharedGpu& gpu : node.shared) gpu = {.id = gpu.id, .gpu = gpu.gpu};
+  std::fill(node.gpu_taken.begin(), node.gpu_taken.end(), false);
+
+  for (const FleetNode::Resident& resident : node.residents) {
+    const Demand& demand = *resident.demand;
+    const std::int64_t taken = resident.stay == Stay::promised ? 0 : 1;
+    const std::int64_t leaving = resident.stay == Stay::leaving    ? 1
+                                 : resident.stay == Stay::promised ? -1
+                                                                   : 0;
+    node.cpu_idle -= taken * demand.cpu_milli;
+    node.cpu_leaving += leaving * demand.cpu_milli;
+    node.memory_idle -= taken * demand.memory_bytes;
+    node.memory_leaving += leaving * demand.memory_bytes;
+    node.tasks_idle -= taken;
+    node.tasks_leaving += leaving;
+    for (const MigAsk& ask : demand.mig) {
+      MigSupply& supply = node.mig[ask.profile];
+      supply.idle -= taken * ask.count;
+      supply.leaving += leaving * ask.count;
+    }
+    node.gpus_idle -= taken * demand.whole_gpus();
+    node.gpus_leaving += leaving * demand.whole_gpus();
+    if (resident.evictable && (resident.stay == Stay::held || resident.stay == Stay::promised))
+      node.gpus_evictable += std::max<std::int64_t>(demand.devices, !demand.mig.empty());
+    for (const std::uint32_t gpu : resident.spot.gpus) node.gpu_taken[gpu] = true;
+    const std::int64_t mib = demand.share_mib(node.gpu_memory_mib);
+    for (const std::uint32_t id : resident.spot.shared) {
+      SharedGpu& gpu = *std::find_if(node.shared.begin(), node.shared.end(),
+                                     [id](const SharedGpu& g) { return g.id == id; });
+      gpu.used_mib += mib;
+      gpu.held_mib += taken * mib;
+      gpu.leaving_mib += leaving * mib;
+      ++gpu.members;
+      gpu.members_leaving += resident.stay == Stay::leaving;
+      gpu.members_promised += resident.stay == Stay::promised;
+    }
+  }
+
+  // One that nobody is on any more is kept: an undo may bring its users back to the same GPU.
+  for (SharedGpu& gpu : node.shared) {
+    if (gpu.members == 0) continue;
+    if (gpu.members_promised == gpu.members) {
+      // Nobody has it yet: it will be one of those that come free.
+      gpu.gpu.reset();
+      --node.gpus_leaving;
+      continue;
+    }
+    --node.gpus_idle;
+    if (gpu.all_leaving()) ++node.gpus_leaving;
+    if (gpu.gpu) node.gpu_taken[*gpu.gpu] = true;
+  }
+  // A shared GPU that somebody has needs a number of its own.
+  for (SharedGpu& gpu : node.shared) {
+    if (gpu.gpu || gpu.members_promised == gpu.members) continue;  // also when nobody is on it
+    const auto free = std::find(node.gpu_taken.begin(), node.gpu_taken.end(), false);
+    if (free == node.gpu_taken.end()) continue;
+    *free = true;
+    gpu.gpu = static_cast<std::uint32_t>(free - node.gpu_taken.begin());
+  }
+  node.gpu_free_amount = free_amount(node);
+  this->index(index);
+}
+
+std::int64_t Fleet::gpu_memory_least() const {
+  std::int64_t least = 0;
+  for (const FleetNode& node : nodes_)
+    if (node.gpu_count > 0 && node.gpu_memory_known && (least == 0 || node.gpu_memory_mib < least))
+      least = node.gpu_memory_mib;
+  return least;
+}
+
+std::int64_t Fleet::gpu_memory_most() const {
+  std::int64_t most = 0;
+  for (const FleetNode& node : nodes_)
+    if (node.gpu_count > 0 && node.gpu_memory_known) most = std::max(most, node.gpu_memory_mib);
+  return most;
+}
+
+Amount Fleet::size_of(const FleetNode& node) {
+  Amount size;
+  size[Resource::gpu] = node.gpu_count * one_gpu;
+  for (const auto& [profile, supply] : node.mig)
+    size[Resource::gpu] += supply.total * mig_slices(profile) * one_gpu;
+  size[Resource::cpu] = node.cpu_milli;
+  size[Resource::memory] = node.memory_bytes;
+  return size;
+}
+
+bool fits_now(const FleetNode& node, const Demand& demand) { return fits(node, demand, true); }
+bool fits_soon(const FleetNode& node, const Demand& demand) { return fits(node, demand, false); }
+
+bool fits_beside_others(const FleetNode& node, const Demand& demand) {
+  return demand.is_shared() && shared_that_take(node, demand.share_mib(node.gpu_memory_mib)) > 0;
+}
+
+SharedChoice choose_shared(const FleetNode& node, NodeIndex index, const Demand& demand,
+                           bool pack) {
+  const std::int64_t mib = demand.share_mib(node.gpu_memory_mib);
+  std::vector<const SharedGpu*> beside;
+  for (const SharedGpu& gpu : node.shared)
+    if (takes(node, gpu, mib)) beside.push_back(&gpu);
+  std::stable_sort(beside.begin(), beside.end(), [pack](const SharedGpu* a, const SharedGpu* b) {
+    return pack ? a->used_mib > b->used_mib : a->used_mib < b->used_mib;
+  });
+  SharedChoice choice;
+  choice.spot.node = index;
+  std::int64_t idle = std::max<std::int64_t>(0, node.gpus_idle);
+  std::int64_t fresh = std::max<std::int64_t>(0, node.gpus_free());
+  const auto take_fresh = [&] {
+    while (fresh > 0 && choice.spot.shared.size() < demand.devices) {
+      choice.spot.shared.push_back(0);
+      choice.now = choice.now && idle > 0;
+      --fresh;
+      --idle;
+    }
+  };
+  if (!pack) take_fresh();
+  for (const SharedGpu* gpu : beside) {
+    if (choice.spot.shared.size() == demand.devices) break;
+    choice.spot.shared.push_back(gpu->id);
+    choice.now = choice.now && room_now(node, *gpu) >= mib && gpu->members_promised < gpu->members;
+  }
+  if (pack) take_fresh();
+  return choice;
+}
+
+std::vector<std::uint32_t> choose_whole(const FleetNode& node, std::uint32_t count) {
+  std::vector<std::uint32_t> gpus;
+  for (std::uint32_t i = 0; i < node.gpu_count && gpus.size() < count; ++i)
+    if (!node.gpu_taken[i]) gpus.push_back(i);
+  return gpus;
+}
+
+}  // namespace rota::sched

@@ -1,0 +1,167 @@
+// sched/fleet.h - the supply: nodes, their GPUs, and who holds, leaves or is promised what.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sched/demand.h"
+
+namespace rota::sched {
+
+using NodeIndex = std::uint32_t;  // ties between nodes fall to the smaller one
+inline constexpr NodeIndex no_node = ~NodeIndex{0};
+
+/// A task of a job, by number.
+struct TaskRef {
+  std::uint32_t job = 0;
+  std::uint32_t task = 0;
+
+  friend auto operator<=>(const TaskRef&, const TaskRef&) = default;
+};
+
+/// How a task is on a node.
+enum class Stay : std::uint8_t {
+  held,      // it has its resources
+  leaving,   // it still has them, and is about to give them back
+  stuck,     // leaving for too long: nobody counts on what it has
+  promised,  // it gets what others are leaving
+};
+
+/// Where a task is: whole GPUs by their number in the node, or the shared GPUs it has a part of.
+struct Spot {
+  NodeIndex node = no_node;
+  std::vector<std::uint32_t> gpus;    // of a whole-GPU task that holds them; empty while promised
+  std::vector<std::uint32_t> shared;  // ids of SharedGpu on that node
+
+  friend bool operator==(const Spot&, const Spot&) = default;
+};
+
+/// A GPU that several tasks may have a part of.
+struct SharedGpu {
+  std::uint32_t id = 0;
+  std::optional<std::uint32_t> gpu;  // its number in the node; none: one that is being given back
+  std::int64_t used_mib = 0;         // by everybody on it
+  std::int64_t held_mib = 0;         // without promises
+  std::int64_t leaving_mib = 0;      // less what is promised of it
+  std::uint32_t members = 0;
+  std::uint32_t members_leaving = 0;
+  std::uint32_t members_promised = 0;
+
+  bool all_leaving() const { return members_leaving > 0 && members_leaving == members; }
+};
+
+struct MigSupply {
+  std::int64_t total = 0, idle = 0, leaving = 0;
+};
+
+/// What a node is to a decision. Counters are true after every change.
+struct FleetNode {
+  // What it is.
+  std::string name;
+  std::uint32_t gpu_count = 0;
+  std::int64_t gpu_memory_mib = 0;
+  bool gpu_memory_known = true;
+  enum class Mig : std::uint8_t { none, single, mixed } mig_mode = Mig::none;
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_bytes = 0;
+  std::uint32_t task_count_max = 0;
+  std::map<std::string, std::string> labels;
+  bool usable = true;
+
+  // What of it is free now (idle), and what is on its way (leaving; below 0: promised of idle).
+  std::int64_t gpus_idle = 0, gpus_leaving = 0;
+  std::int64_t cpu_idle = 0, cpu_leaving = 0;
+  std::int64_t memory_idle = 0, memory_leaving = 0;
+  std::int64_t tasks_idle = 0, tasks_leaving = 0;
+  std::map<std::string, MigSupply> mig;
+  std::vector<SharedGpu> shared;
+  std::vector<bool> gpu_taken;  // by number: held whole or shared
+  std::int64_t gpus_evictable =
+      0;  // by tasks that may be evicted, held or promised; at most so many
+
+  std::int64_t gpu_free_amount = 0;  // of one_gpu: idle, leaving and the rest of shared GPUs
+
+  std::int64_t gpus_free() const { return gpus_idle + gpus_leaving; }
+  std::int64_t cpu_free() const { return cpu_idle + cpu_leaving; }
+  std::int64_t memory_free() const { return memory_idle + memory_leaving; }
+  const SharedGpu* find_shared(std::uint32_t id) const;
+
+  struct Resident {
+    TaskRef task;
+    Stay stay = Stay::held;
+    bool evictable = false;
+    const Demand* demand = nullptr;
+    Spot spot;
+  };
+  std::vector<Resident> residents;
+  std::uint32_t shared_id_last = 0;
+};
+
+/// Which nodes a search may look at.
+using NodeList = std::vector<NodeIndex>;
+
+class Fleet {
+ public:
+  NodeIndex add(FleetNode node);
+  const FleetNode& at(NodeIndex index) const { return nodes_[index]; }
+  std::size_t size() const { return nodes_.size(); }
+  const std::vector<FleetNode>& nodes() const { return nodes_; }
+
+  /// Puts a task where `spot` says; the caller has seen that it fits. A shared GPU that is not
+  /// there yet is made (id 0 in `spot.shared` asks for a new one). Returns the spot as it is.
+  Spot put(TaskRef task, Stay stay, bool evictable, const Demand& demand, Spot spot);
+  void remove(TaskRef task, Stay stay, NodeIndex node);
+
+  void set_usable(NodeIndex node, bool usable);
+
+  /// Usable nodes by free GPUs (idle and leaving), then number: the tightest fit comes first.
+  using FreeIndex = std::set<std::pair<std::int64_t, NodeIndex>>;
+  const FreeIndex& by_free_gpus() const { return by_free_gpus_; }
+  /// Of those, the ones with a GPU that is shared.
+  const std::set<NodeIndex>& with_shared() const { return with_shared_; }
+  /// Grows whenever anything may have come free: what found no room before may find some now.
+  std::uint64_t freed_count() const { return freed_count_; }
+  /// What has come free since was only put back: an attempt that was undone.
+  void forget_freed(std::uint64_t count) { freed_count_ = count; }
+
+  std::int64_t gpu_memory_least() const;
+  std::int64_t gpu_memory_most() const;
+  /// What usable nodes have in all, and what of their GPUs is free or comes free, parts of shared
+  /// ones included.
+  const Amount& total() const { return total_; }
+  std::int64_t gpu_free_total() const { return gpu_free_total_; }
+
+ private:
+  static Amount size_of(const FleetNode& node);
+  void recount(NodeIndex index);
+  void index(NodeIndex index);
+  void unindex(NodeIndex index);
+
+  std::vector<FleetNode> nodes_;
+  FreeIndex by_free_gpus_;
+  std::set<NodeIndex> with_shared_;
+  Amount total_;
+  std::int64_t gpu_free_total_ = 0;
+  std::uint64_t freed_count_ = 1;
+};
+
+/// Whether the task would fit the node: now, or once everybody who is leaving has left.
+bool fits_now(const FleetNode& node, const Demand& demand);
+bool fits_soon(const FleetNode& node, const Demand& demand);
+/// Whether one of the node's shared GPUs has room beside its users.
+bool fits_beside_others(const FleetNode& node, const Demand& demand);
+
+/// The shared GPUs for a fraction on this node: the fullest first and fresh ones last (`pack`), or
+/// the other way round. `now` is false if any of them has to be waited for.
+struct SharedChoice {
+  Spot spot;
+  bool now = true;
+};
+SharedChoice choose_shared(const FleetNode& node, NodeIndex index, const Demand& demand, bool pack);
+/// Whole GPUs that are idle, lowest numbers first.
+std::vector<std::uint32_t> choose_whole(const FleetNode& node, std::uint32_t count);
+
+}  // namespace rota::sched

@@ -1,0 +1,199 @@
+// sched/pass.cpp - the five actions.
+#include "sched/pass.h"
+
+#include <algorithm>
+
+#include "sched/order.h"
+#include "sched/place.h"
+#include "sched/reclaim_rules.h"
+#include "sched/victims.h"
+
+namespace rota::sched {
+namespace {
+
+bool starts_something(const SchedJob& job) {
+  return std::any_of(job.tasks.begin(), job.tasks.end(),
+                     [](const Task& task) { return task.state == TaskState::starting; });
+}
+
+/// Why the job cannot be placed now, or nothing: then it has been.
+std::optional<WaitCause> try_to_place(World& world, std::uint32_t index) {
+  const SchedJob& job = world.job(index);
+  const auto tasks = tasks_to_place(job);
+  if (tasks.empty()) return WaitCause{.kind = WaitCause::Kind::not_ready};
+  if (const auto cause = stopped_at_gate(world, job, tasks)) return cause;
+  const bool is_whole = job.tasks.empty();
+  WaitCause cause{.kind = WaitCause::Kind::resources,
+                  .wanted = static_cast<std::uint32_t>(tasks.size())};
+  if (is_whole && world.found_no_room(job.shape.get())) return cause;
+  const auto freed_before = world.fleet.freed_count();
+  const Placed placed = place(world, index, tasks);
+  if (placed) return std::nullopt;
+  cause.placed = placed.most;
+  // Undoing a failed attempt frees nothing that was not free before it.
+  world.fleet.forget_freed(freed_before);
+  if (is_whole && !placed.by_quota) world.note_no_room(job.shape.get());
+  return cause;
+}
+
+void allocate(World& world) {
+  WaitingLine line(world);
+  while (const auto job = line.next()) {
+    if (const auto cause = try_to_place(world, *job)) {
+      world.set_cause(*job, *cause);
+      line.give_up(*job);
+      continue;
+    }
+    if (world.job(*job).started == never && starts_something(world.job(*job)))
+      world.set_started(*job, world.now);
+    line.placed(world.job(*job).project);
+  }
+}
+
+/// Runs `attempt` for every waiting job in turn; what it moves changes whose turn it is.
+template <class Attempt>
+void for_waiting(World& world, Attempt attempt) {
+  WaitingLine line(world);
+  while (const auto job = line.next()) {
+    const SchedJob& taker = world.job(*job);
+    if (taker.preempts_after > world.now)
+      world.set_cause(*job, {.kind = WaitCause::Kind::delay});
+    else if (attempt(*job, world.class_of(*job)->step)) {
+      line.changed();
+      continue;
+    }
+    line.give_up(*job);
+  }
+}
+
+void consolidate(World& world) {
+  if (world.policy.consolidate_jobs_max == 0) return;
+  TakeRule rule;
+  std::set<std::uint32_t> looked_at;
+  rule.may_take_from = [](QuotaIndex) { return true; };
+  rule.may_lose = [](QuotaIndex) { return false; };
+  rule.may_take = [&](std::uint32_t job) {
+    if (looked_at.size() < world.policy.consolidate_jobs_max) looked_at.insert(job);
+    return looked_at.contains(job);
+  };
+  rule.may_take_whole = [](std::uint32_t) { return true; };
+  rule.accepts = [](const Amount&, const std::vector<Unit>& lost) { return lost.empty(); };
+  for_waiting(world, [&](std::uint32_t job, const Amount& request) {
+    const SchedJob& taker = world.job(job);
+    // Wherever it is: only if all that is free together would do.
+    if (!taker.preemptible || request[Resource::gpu] > world.fleet.gpu_free_total()) return false;
+    if (stopped_at_gate(world, taker, tasks_to_place(taker))) return false;
+    looked_at.clear();
+    return make_room(world, job, rule);
+  });
+}
+
+bool is_protected(const World& world, const SchedJob& victim, std::int64_t seconds) {
+  return victim.started != never && world.now - victim.started < seconds;
+}
+
+/// Losses by project, in the order in which they were taken.
+std::vector<Loss> losses_of(const World& world, const std::vector<Unit>& lost) {
+  std::vector<Loss> losses;
+  for (const Unit& unit : lost) {
+    const QuotaIndex project = world.job(unit.job).project;
+    auto loss = std::find_if(losses.begin(), losses.end(),
+                             [project](const Loss& l) { return l.project == project; });
+    if (loss == losses.end()) loss = losses.insert(losses.end(), {project, {}});
+    Amount amount;
+    for (const auto task : unit.tasks) amount += world.task({unit.job, task}).charge;
+    loss->units.push_back(amount);
+  }
+  return losses;
+}
+
+void reclaim(World& world) {
+  for_waiting(world, [&](std::uint32_t job, const Amount& request) {
+    const SchedJob& taker = world.job(job);
+    const Reclaimer reclaimer{taker.project, taker.preemptible, request};
+    if (!can_reclaim(world.quotas, reclaimer)) return false;
+    TakeRule rule;
+    rule.may_take_from = [&](QuotaIndex project) {
+      return project != reclaimer.project && is_candidate(world.quotas, reclaimer, project);
+    };
+    rule.may_lose = [&](QuotaIndex project) { return may_lose(world.quotas, reclaimer, project); };
+    rule.may_take = [](std::uint32_t) { return true; };
+    rule.may_take_whole = [&](std::uint32_t victim) {
+      const SchedJob& v = world.job(victim);
+      return !is_protected(world, v,
+                           reclaim_min_runtime(world.quotas, reclaimer.project, v.project,
+                                               world.policy.reclaim_min_runtime_seconds));
+    };
+    rule.accepts = [&](const Amount& wanted, const std::vector<Unit>& lost) {
+      return is_allowed(world.quotas, {reclaimer.project, reclaimer.preemptible, wanted},
+                        losses_of(world, lost), world.policy.saturation_multiplier);
+    };
+    return make_room(world, job, rule);
+  });
+}
+
+void preempt(World& world) {
+  for_waiting(world, [&](std::uint32_t job, const Amount& request) {
+    const SchedJob& taker = world.job(job);
+    if (!taker.preemptible && world.quotas.over_quota_firm(taker.project, request)) return false;
+    TakeRule rule;
+    rule.may_take_from = [&](QuotaIndex project) { return project == taker.project; };
+    rule.may_lose = [](QuotaIndex) { return true; };
+    rule.may_take = [&](std::uint32_t victim) {
+      return world.job(victim).priority < taker.priority;
+    };
+    rule.may_take_whole = [&](std::uint32_t victim) {
+      const SchedJob& v = world.job(victim);
+      return !is_protected(
+          world, v,
+          preempt_min_runtime(world.quotas, v.project, world.policy.preempt_min_runtime_seconds));
+    };
+    rule.accepts = [](const Amount&, const std::vector<Unit>&) { return true; };
+    return make_room(world, job, rule);
+  });
+}
+
+void evict_stale(World& world) {
+  world.refresh();
+  const std::vector<std::uint32_t> incomplete(world.incomplete().begin(), world.incomplete().end());
+  for (const std::uint32_t i : incomplete) {
+    const SchedJob& job = world.job(i);
+    if (!is_stale(job)) {
+      world.set_stale_since(i, never);
+      continue;
+    }
+    if (job.stale_since == never) world.set_stale_since(i, world.now);
+    const std::int64_t grace = job.stale_grace.value_or(world.policy.stale_grace_seconds);
+    if (grace < 0 || world.now - job.stale_since < grace) continue;
+    for (std::uint32_t t = 0; t < job.tasks.size(); ++t)
+      if (is_active(job.tasks[t].state)) world.evict({i, t});
+  }
+}
+
+}  // namespace
+
+void run_pass(World& world, std::span<const Action> actions) {
+  world.refresh();
+  world.quotas.divide(world.fleet.total(), world.policy.history_weight);
+  for (const Action action : actions) {
+    switch (action) {
+      case Action::allocate:
+        allocate(world);
+        break;
+      case Action::consolidate:
+        consolidate(world);
+        break;
+      case Action::reclaim:
+        reclaim(world);
+        break;
+      case Action::preempt:
+        preempt(world);
+        break;
+      case Action::evict_stale:
+        evict_stale(world);
+        break;
+    }
+  }
+}
+
+}  // namespace rota::sched

@@ -1,0 +1,311 @@
+// sched/place.cpp - node by node and domain by domain; the best fit that the gates let through.
+#include "sched/place.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "common/assert.h"
+#include "sched/domains.h"
+
+namespace rota::sched {
+namespace {
+
+/// What makes a node better; larger wins, then the smaller node number.
+struct Score {
+  std::int64_t topology = 0;
+  bool beside_others = false;
+  bool now = false;
+  bool cpu_node = false;
+  double fullness = 0;
+
+  friend auto operator<=>(const Score&, const Score&) = default;
+};
+
+class Placing {
+ public:
+  Placing(World& world, std::uint32_t job, const std::vector<std::uint32_t>& tasks,
+          const PlaceOptions& options)
+      : world_(world), job_(job), tasks_(tasks), options_(options) {}
+
+  Placed run() {
+    const std::size_t mark = world_.mark();
+    if (!(is_plain() ? place_all(options_.nodes) : place_group(0, all_nodes()))) {
+      world_.undo_to(mark);
+      return {false, by_quota_, most_placed_};
+    }
+    if (!options_.only_promise) wait_for_the_others();
+    return {true, by_quota_, most_placed_};
+  }
+
+ private:
+  const SchedJob& job() const { return world_.job(job_); }
+  const Gang& gang() const { return job().shape->gang; }
+  std::uint32_t set_of(std::uint32_t task) const { return job().shape->tasks[task].set; }
+
+  /// No wish about places in the network: the tasks go one after the other.
+  bool is_plain() const {
+    const auto has_wish = [](const auto& part) { return part.topology.has_value(); };
+    return std::none_of(gang().groups.begin(), gang().groups.end(), has_wish) &&
+           std::none_of(gang().sets.begin(), gang().sets.end(), has_wish);
+  }
+
+  bool place_all(const NodeList* nodes) {
+    for (const auto task : tasks_) {
+      if (!place_task({job_, task}, nodes)) return false;
+      most_placed_ = std::max(most_placed_, ++placed_);
+    }
+    return true;
+  }
+
+  const NodeList& all_nodes() {
+    if (options_.nodes != nullptr) return *options_.nodes;
+    if (all_.empty()) {
+      all_.resize(world_.fleet.size());
+      std::iota(all_.begin(), all_.end(), NodeIndex{0});
+    }
+    return all_;
+  }
+
+  bool is_below(std::uint32_t group, std::uint32_t set) const {
+    const Group& g = gang().groups[group];
+    if (std::find(g.sets.begin(), g.sets.end(), set) != g.sets.end()) return true;
+    return std::any_of(g.groups.begin(), g.groups.end(),
+                       [&](std::uint32_t sub) { return is_below(sub, set); });
+  }
+
+  std::vector<std::uint32_t> tasks_below(std::uint32_t group) const {
+    std::vector<std::uint32_t> tasks;
+    for (const auto task : tasks_)
+      if (is_below(group, set_of(task))) tasks.push_back(task);
+    return tasks;
+  }
+
+  std::vector<std::uint32_t> tasks_in(std::uint32_t set) const {
+    std::vector<std::uint32_t> tasks;
+    for (const auto task : tasks_)
+      if (set_of(task) == set) tasks.push_back(task);
+    return tasks;
+  }
+
+  /// Tasks of the job that are there already, below the group or in the set.
+  template <class Belongs>
+  NodeList nodes_of_placed(Belongs belongs) const {
+    NodeList nodes;
+    for (std::uint32_t i = 0; i < job().tasks.size(); ++i)
+      if (is_placed(job().tasks[i].state) && belongs(set_of(i)))
+        nodes.push_back(job().tasks[i].spot.node);
+    return nodes;
+  }
+
+  /// Tries each of the wish's node lists until `inside` succeeds in one.
+  template <class Inside>
+  bool in_some_domain(const std::optional<TopologyWish>& wish,
+                      const std::vector<std::uint32_t>& tasks, const NodeList& placed,
+                      const NodeList& nodes, Inside inside) {
+    if (!wish) return inside(nodes);
+    DomainSearch search(world_, job(), tasks, placed);
+    for (const DomainChoice& choice : search.choices(*wish, nodes)) {
+      const std::size_t mark = world_.mark();
+      const auto scores_before = topology_scores_;
+      if (world_.policy.prefer_topology)
+        for (const auto& [node, score] : choice.scores) topology_scores_[node] = score;
+      if (inside(choice.nodes)) {
+        topology_scores_ = scores_before;
+        return true;
+      }
+      topology_scores_ = scores_before;
+      world_.undo_to(mark);
+    }
+    return false;
+  }
+
+  bool place_group(std::uint32_t index, const NodeList& nodes) {
+    const auto tasks = tasks_below(index);
+    if (tasks.empty()) return true;
+    const Group& group = gang().groups[index];
+    const auto placed = nodes_of_placed([&](std::uint32_t set) { return is_below(index, set); });
+    return in_some_domain(group.topology, tasks, placed, nodes, [&](const NodeList& inside) {
+      for (const auto set : group.sets)
+        if (!place_set(set, inside)) return false;
+      for (const auto sub : group.groups)
+        if (!place_group(sub, inside)) return false;
+      return true;
+    });
+  }
+
+  bool place_set(std::uint32_t set, const NodeList& nodes) {
+    const auto tasks = tasks_in(set);
+    if (tasks.empty()) return true;
+    const auto placed = nodes_of_placed([set](std::uint32_t other) { return other == set; });
+    return in_some_domain(gang().sets[set].topology, tasks, placed, nodes,
+                          [&](const NodeList& inside) {
+                            for (const auto task : tasks) {
+                              if (!place_task({job_, task}, &inside)) return false;
+                              most_placed_ = std::max(most_placed_, ++placed_);
+                            }
+                            return true;
+                          });
+  }
+
+  /// `nodes`: where to look; none: everywhere, by the fleet's indexes where they serve.
+  bool place_task(TaskRef ref, const NodeList* nodes) {
+    const TaskShape& task = job().shape->tasks[ref.task];
+    Choice choice;
+    if (nodes == nullptr && task.nodes != nullptr) nodes = task.nodes.get();
+    if (!is_charged_by_node(*task.demand) && !passes(task.demand->charge(0))) return false;
+    if (nodes == nullptr && is_indexed(*task.demand))
+      look_in_index(task, choice);
+    else
+      for (const NodeIndex node : nodes != nullptr ? *nodes : all_nodes())
+        consider(task, node, choice);
+    if (choice.node == no_node) return false;
+    settle(ref, choice.node);
+    return true;
+  }
+
+  /// A request for memory is a larger part of a smaller GPU.
+  static bool is_charged_by_node(const Demand& demand) { return demand.gpu == Demand::Gpu::memory; }
+
+  struct Choice {
+    NodeIndex node = no_node;
+    Score score;
+  };
+
+  /// Keeps the node if it is the best so far. True when the task would fit there now.
+  bool consider(const TaskShape& task, NodeIndex index, Choice& choice) const {
+    if (task.nodes != nullptr && !std::binary_search(task.nodes->begin(), task.nodes->end(), index))
+      return false;
+    const FleetNode& node = world_.fleet.at(index);
+    if (!fits_soon(node, *task.demand)) return false;
+    if (is_charged_by_node(*task.demand) && !passes(task.demand->charge(node.gpu_memory_mib)))
+      return false;
+    const Score score = score_of(*task.demand, index, node);
+    const bool is_better = choice.node == no_node || score > choice.score ||
+                           (score == choice.score && index < choice.node);
+    if (is_better) choice = {index, score};
+    return score.now;
+  }
+
+  /// Whole GPUs and fractions, packed: the tightest fit comes first in the index.
+  bool is_indexed(const Demand& demand) const {
+    const Policy& policy = world_.policy;
+    return demand.gpu != Demand::Gpu::none && demand.mig.empty() && policy.prefer_full &&
+           !policy.spread_gpu && policy.prefer_now && policy.prefer_beside_others &&
+           topology_scores_.empty();
+  }
+
+  void look_in_index(const TaskShape& task, Choice& choice) const {
+    const Demand& demand = *task.demand;
+    if (demand.is_shared()) {
+      for (const NodeIndex node : world_.fleet.with_shared()) consider(task, node, choice);
+      if (choice.node != no_node && choice.score.beside_others) return;
+    }
+    const std::int64_t least = demand.gpu == Demand::Gpu::whole ? demand.devices : 1;
+    const auto& index = world_.fleet.by_free_gpus();
+    // The first that fits now cannot be beaten by those behind it.
+    for (auto at = index.lower_bound({least, NodeIndex{0}}); at != index.end(); ++at)
+      if (consider(task, at->second, choice)) return;
+  }
+
+  /// The gates once more, task by task.
+  bool passes(const Amount& charge) const {
+    if (!world_.policy.check_quota) return true;
+    const bool stops = world_.quotas.over_limit(job().project, charge) ||
+                       (!job().preemptible && world_.quotas.over_quota_firm(job().project, charge));
+    by_quota_ = by_quota_ || stops;
+    return !stops;
+  }
+
+  Score score_of(const Demand& demand, NodeIndex index, const FleetNode& node) const {
+    const Policy& policy = world_.policy;
+    const bool wants_gpu = demand.wants_gpu();
+    Score score;
+    if (const auto at = topology_scores_.find(index); at != topology_scores_.end())
+      score.topology = at->second;
+    score.beside_others = policy.prefer_beside_others && fits_beside_others(node, demand);
+    score.now = policy.prefer_now && fits_now(node, demand);
+    score.cpu_node = policy.prefer_cpu_nodes && !wants_gpu && node.gpu_count == 0;
+    const double free = static_cast<double>(wants_gpu ? node.gpus_free() : node.cpu_free());
+    const double size = static_cast<double>(wants_gpu ? node.gpu_count : node.cpu_milli);
+    if (wants_gpu ? policy.spread_gpu : policy.spread_cpu)
+      score.fullness = size > 0 ? free / size : 0;
+    else if (policy.prefer_full)
+      score.fullness = -free;
+    return score;
+  }
+
+  void settle(TaskRef ref, NodeIndex index) {
+    const FleetNode& node = world_.fleet.at(index);
+    const Demand& demand = world_.demand(ref);
+    Spot spot;
+    spot.node = index;
+    bool now = !options_.only_promise && fits_now(node, demand);
+    if (demand.is_shared()) {
+      const SharedChoice choice = choose_shared(node, index, demand, world_.policy.pack_shared);
+      spot = choice.spot;
+      now = now && choice.now;
+    }
+    if (was_evicted_from(ref, spot)) {
+      world_.restore(ref);
+    } else if (now) {
+      if (demand.gpu == Demand::Gpu::whole) spot.gpus = choose_whole(node, demand.devices);
+      world_.start(ref, std::move(spot));
+    } else {
+      world_.promise(ref, std::move(spot));
+    }
+  }
+
+  bool was_evicted_from(TaskRef ref, const Spot& spot) const {
+    if (job().tasks.empty()) return false;
+    const Task& task = world_.task(ref);
+    return task.evicted && task.spot.node == spot.node && task.spot.shared == spot.shared;
+  }
+
+  /// A set with a promise and fewer than its minimum really there makes all of this step wait.
+  void wait_for_the_others() {
+    std::vector<std::uint32_t> active(gang().sets.size());
+    std::vector<bool> promised(gang().sets.size());
+    for (std::uint32_t i = 0; i < job().tasks.size(); ++i) {
+      active[set_of(i)] += is_active(job().tasks[i].state);
+      if (job().tasks[i].state == TaskState::promised) promised[set_of(i)] = true;
+    }
+    bool all_wait = false;
+    for (std::size_t i = 0; i < active.size(); ++i)
+      all_wait = all_wait || (promised[i] && active[i] < gang().sets[i].minimum);
+    if (!all_wait) return;
+    for (const auto task : tasks_)
+      if (job().tasks[task].state == TaskState::starting) world_.demote({job_, task});
+  }
+
+  World& world_;
+  std::uint32_t job_;
+  const std::vector<std::uint32_t>& tasks_;
+  const PlaceOptions& options_;
+  NodeList all_;
+  std::map<NodeIndex, std::int64_t> topology_scores_;
+  mutable bool by_quota_ = false;
+  std::uint32_t placed_ = 0;
+  std::uint32_t most_placed_ = 0;
+};
+
+}  // namespace
+
+Placed place(World& world, std::uint32_t job, const std::vector<std::uint32_t>& tasks,
+             const PlaceOptions& options) {
+  return Placing(world, job, tasks, options).run();
+}
+
+std::optional<WaitCause> stopped_at_gate(const World& world, const SchedJob& job,
+                                         const std::vector<std::uint32_t>& tasks) {
+  if (!world.policy.check_quota) return std::nullopt;
+  const Amount request = world.estimate(job, tasks, true);
+  if (const auto over = world.quotas.over_limit(job.project, request))
+    return WaitCause{WaitCause::Kind::limit, *over};
+  if (job.preemptible) return std::nullopt;
+  if (const auto over = world.quotas.over_quota_firm(job.project, request))
+    return WaitCause{WaitCause::Kind::quota, *over};
+  return std::nullopt;
+}
+
+}  // namespace rota::sched

@@ -1,0 +1,454 @@
+// sched/victims.cpp - grow the gang, collect victims, simulate, ask the rule (quota.md 11).
+#include "sched/victims.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include "sched/order.h"
+#include "sched/place.h"
+
+namespace rota::sched {
+namespace {
+
+using Units = std::vector<Unit>;
+
+Amount charge_of(const World& world, const Unit& unit) {
+  Amount sum;
+  for (const auto task : unit.tasks) sum += world.task({unit.job, task}).charge;
+  return sum;
+}
+
+/// Candidates one unit at a time, in the order in which they are to be taken.
+class Stream {
+ public:
+  Stream(const World& world, std::uint32_t taker, const TakeRule& rule, const Units& recorded)
+      : world_(world),
+        taker_(taker),
+        rule_(rule),
+        walk_(world.quotas, Walk::For::taking,
+              [this](QuotaIndex project) { return offer_of(project); }) {
+    for (const Unit& unit : recorded) mark_gone(unit);
+  }
+
+  std::optional<Unit> next() {
+    const auto pick = walk_.next();
+    if (!pick) return std::nullopt;
+    Candidates& candidates = projects_.at(pick->project);
+    Unit unit = *std::move(candidates.unit);
+    mark_gone(unit);
+    candidates.look(*this);
+    walk_.touch(pick->project);
+    return unit;
+  }
+
+ private:
+  /// Jobs of one project, from the last to be served to the first.
+  struct Candidates {
+    std::set<JobKey>::const_reverse_iterator at, end;
+    std::set<JobKey> again;  // looked at before, with something left to take
+    std::optional<Unit> unit;
+    Offer offer;
+
+    /// Finds the next unit: of the jobs not seen yet, or of one that has more to give.
+    void look(Stream& stream) {
+      unit.reset();
+      for (;;) {
+        const bool from_again = !again.empty() && (at == end || *at < *again.rbegin());
+        if (!from_again && at == end) return;
+        const JobKey key = from_again ? *again.rbegin() : *at;
+        if (from_again)
+          again.erase(std::prev(again.end()));
+        else
+          ++at;
+        if (stream.offer(key, *this)) return;
+      }
+    }
+  };
+
+  bool offer(const JobKey& key, Candidates& candidates) {
+    if (key.job == taker_ || !rule_.may_take(key.job)) return false;
+    const SchedJob& job = world_.job(key.job);
+    const auto gone_at = gone_.find(key.job);
+    static const std::vector<bool> none;
+    const std::vector<bool>& gone = gone_at == gone_.end() ? none : gone_at->second;
+    EvictionUnit next = tasks_to_evict(job, gone);
+    if (next.tasks.empty() || (next.is_whole && !rule_.may_take_whole(key.job))) return false;
+    const bool has_more = !next.is_whole;
+    candidates.unit = Unit{key.job, std::move(next.tasks)};
+    candidates.offer = {key, charge_of(world_, *candidates.unit)};
+    if (has_more) {
+      JobKey rest = key;
+      std::vector<bool> gone_then = gone;
+      gone_then.resize(job.tasks.size());
+      for (const auto task : candidates.unit->tasks) gone_then[task] = true;
+      rest.fill = fill_of(job, gone_then);
+      candidates.again.insert(rest);
+    }
+    return true;
+  }
+
+  std::optional<Offer> offer_of(QuotaIndex project) {
+    if (!rule_.may_take_from(project)) return std::nullopt;
+    const auto [place, is_new] = projects_.try_emplace(project);
+    Candidates& candidates = place->second;
+    if (is_new) {
+      candidates.at = world_.evictable(project).rbegin();
+      candidates.end = world_.evictable(project).rend();
+      candidates.look(*this);
+    }
+    if (!candidates.unit) return std::nullopt;
+    return candidates.offer;
+  }
+
+  void mark_gone(const Unit& unit) {
+    auto& gone = gone_[unit.job];
+    gone.resize(world_.job(unit.job).tasks.size());
+    for (const auto task : unit.tasks) gone[task] = true;
+    walk_.take(world_.job(unit.job).project, charge_of(world_, unit));
+  }
+
+  const World& world_;
+  std::uint32_t taker_;
+  const TakeRule& rule_;
+  Walk walk_;
+  std::map<QuotaIndex, Candidates> projects_;
+  std::unordered_map<std::uint32_t, std::vector<bool>> gone_;
+};
+
+/// An upper bound on how many of the taker's tasks could be placed: whole GPUs per node, with what
+/// the collected victims would free. Only a sum over nodes, so it is quick to keep up to date.
+class Bound {
+ public:
+  Bound(const World& world, const SchedJob& job, const std::vector<std::uint32_t>& tasks)
+      : world_(world), freed_(world.fleet.size()) {
+    for (const auto task : tasks) {
+      const Demand& demand = job.demand(task);
+      if (demand.gpu != Demand::Gpu::whole || demand.devices == 0) {
+        size_ = 0;
+        return;
+      }
+      size_ = size_ == 0 ? demand.devices : std::min(size_, demand.devices);
+    }
+    for (NodeIndex i = 0; i < world.fleet.size(); ++i) {
+      sum_ += room(i, 0);
+    }
+  }
+
+  bool is_blind() const { return size_ == 0; }
+
+  void free(const Unit& unit) {
+    for (const auto task : unit.tasks) {
+      const Demand& demand = world_.demand({unit.job, task});
+      if (demand.wants_gpu())
+        add(world_.task({unit.job, task}).spot.node, std::max<std::int64_t>(1, demand.devices));
+    }
+  }
+
+  /// With everybody gone who can be evicted.
+  bool could_place_if_all_left(std::size_t count) const {
+    if (is_blind()) return true;
+    std::int64_t sum = 0;
+    for (NodeIndex i = 0; i < freed_.size(); ++i) sum += room(i, world_.fleet.at(i).gpus_evictable);
+    return sum >= static_cast<std::int64_t>(count);
+  }
+  /// The most that evictions on a single node could add.
+  std::int64_t most_from_one_node() const {
+    if (is_blind()) return std::numeric_limits<std::int32_t>::max();
+    std::int64_t most = 0;
+    for (NodeIndex i = 0; i < freed_.size(); ++i)
+      most = std::max(most, room(i, std::max(freed_[i], world_.fleet.at(i).gpus_evictable)) -
+                                room(i, freed_[i]));
+    return most;
+  }
+  std::int64_t freed(NodeIndex node) const { return freed_[node]; }
+  std::int64_t room(NodeIndex node, std::int64_t freed) const {
+    if (size_ == 0 || !world_.fleet.at(node).usable) return 0;
+    return std::max<std::int64_t>(0, world_.fleet.at(node).gpus_free() + freed) / size_;
+  }
+  std::int64_t sum() const { return sum_; }
+
+ private:
+  void add(NodeIndex node, std::int64_t gpus) {
+    sum_ -= room(node, freed_[node]);
+    freed_[node] += gpus;
+    sum_ += room(node, freed_[node]);
+  }
+
+  const World& world_;
+  std::uint32_t size_ = 0;  // of the smallest task; 0: not only whole GPUs, nothing can be said
+  std::vector<std::int64_t> freed_;
+  std::int64_t sum_ = 0;
+};
+
+class Search {
+ public:
+  Search(World& world, std::uint32_t job, const TakeRule& rule)
+      : world_(world), job_(job), rule_(rule), tasks_(tasks_to_place(world.job(job))) {}
+
+  bool run() {
+    if (tasks_.empty() || !could_ever()) return false;
+    const std::size_t all = tasks_.size();
+    std::size_t solved = 0, failed = all + 1;
+    for (std::size_t count = 1;; count = std::min(count * 2, all)) {
+      if (!solve(count)) {
+        failed = count;
+        break;
+      }
+      if (count == all) return true;
+      solved = count;
+      undo();
+    }
+    const std::size_t grown = solved;
+    while (failed - solved > 1) {
+      const std::size_t middle = solved + (failed - solved) / 2;
+      if (solve(middle)) {
+        solved = middle;
+        undo();
+      } else {
+        failed = middle;
+      }
+    }
+    // With no more victims known than before, the answer for all would be the same.
+    if (failed == all && solved == grown && grown + 1 < all) return false;
+    return solve(all);
+  }
+
+ private:
+  /// Even if everybody who can be evicted at all were gone. Where nobody may lose anything, all
+  /// have to fit together in what is there.
+  bool could_ever() {
+    const SchedJob& job = world_.job(job_);
+    if (!Bound(world_, job, tasks_).could_place_if_all_left(tasks_.size())) return false;
+    if (world_.estimate(job, tasks_)[Resource::gpu] <= world_.fleet.gpu_free_total()) return true;
+    for (QuotaIndex i = 0; i < world_.quotas.size(); ++i)
+      if (!world_.evictable(i).empty() && rule_.may_take_from(i) && rule_.may_lose(i)) return true;
+    return false;
+  }
+
+  void undo() { world_.undo_to(mark_); }
+
+  bool solve(std::size_t count) {
+    mark_ = world_.mark();
+    wanted_.assign(tasks_.begin(), tasks_.begin() + static_cast<std::ptrdiff_t>(count));
+    tried_.clear();
+    if (!recorded_.empty() && attempt(recorded_)) return true;
+    return one_node_at_a_time() || several_nodes(everybody());
+  }
+
+  /// Every new victim is tried together with the others on its node.
+  bool one_node_at_a_time() {
+    Bound bound(world_, world_.job(job_), wanted_);
+    for (const Unit& unit : recorded_) bound.free(unit);
+    const auto wanted = static_cast<std::int64_t>(wanted_.size());
+    if (bound.sum() + bound.most_from_one_node() < wanted) return false;
+    const std::int64_t base = bound.sum();
+    std::map<NodeIndex, std::int64_t> recorded_room;
+    for (const Unit& unit : recorded_)
+      for (const NodeIndex node : nodes_of(unit))
+        recorded_room[node] = bound.room(node, bound.freed(node));
+    Stream stream(world_, job_, rule_, recorded_);
+    Units collected;
+    std::map<NodeIndex, std::vector<std::size_t>> by_node;  // units that touch it
+    while (auto unit = stream.next()) {
+      bound.free(*unit);
+      const NodeList nodes = nodes_of(*unit);
+      for (const NodeIndex node : nodes) by_node[node].push_back(collected.size());
+      collected.push_back(*std::move(unit));
+      for (const NodeIndex node : nodes) {
+        const auto at = recorded_room.find(node);
+        const std::int64_t before = at != recorded_room.end() ? at->second : bound.room(node, 0);
+        if (!bound.is_blind() && base - before + bound.room(node, bound.freed(node)) < wanted)
+          continue;
+        if (attempt(with_recorded(whole_jobs(collected, by_node[node])))) return true;
+      }
+    }
+    if (!everybody_) everybody_ = with_recorded(collected);
+    return false;
+  }
+
+  /// All units that may be taken, without those that are recorded. Collected once: for several
+  /// nodes at a time their order does not matter.
+  Units everybody() {
+    if (!everybody_) {
+      Stream stream(world_, job_, rule_, {});
+      everybody_.emplace();
+      while (auto unit = stream.next()) everybody_->push_back(*std::move(unit));
+    }
+    std::set<TaskRef> recorded;
+    for (const Unit& unit : recorded_)
+      for (const auto task : unit.tasks) recorded.insert({unit.job, task});
+    Units others;
+    for (const Unit& unit : *everybody_) {
+      Unit other{unit.job, {}};
+      for (const auto task : unit.tasks)
+        if (!recorded.contains({unit.job, task})) other.tasks.push_back(task);
+      if (!other.tasks.empty()) others.push_back(std::move(other));
+    }
+    return others;
+  }
+
+  /// The units at these places, and all other collected units of the same jobs.
+  static Units whole_jobs(const Units& collected, const std::vector<std::size_t>& at) {
+    std::set<std::uint32_t> jobs;
+    for (const auto i : at) jobs.insert(collected[i].job);
+    Units units;
+    for (const Unit& unit : collected)
+      if (jobs.contains(unit.job)) units.push_back(unit);
+    return units;
+  }
+
+  /// Nodes with victims, those with least room first: the shortest row of them that has enough.
+  bool several_nodes(const Units& collected) {
+    std::map<NodeIndex, std::int64_t> freed;
+    for (const Unit& unit : collected)
+      for (const auto task : unit.tasks) {
+        const Task& t = world_.task({unit.job, task});
+        freed[t.spot.node] += t.charge[Resource::gpu];
+      }
+    struct Place {
+      NodeIndex node;
+      std::int64_t room;
+    };
+    std::vector<Place> places;
+    for (const auto& [node, gpus] : freed)
+      places.push_back({node, world_.fleet.at(node).gpus_free() * one_gpu + gpus});
+    std::stable_sort(places.begin(), places.end(),
+                     [](const Place& a, const Place& b) { return a.room < b.room; });
+    const std::int64_t wanted = world_.estimate(world_.job(job_), wanted_)[Resource::gpu];
+    std::size_t length = 0;
+    std::int64_t room = 0;  // without the nodes in the row
+    for (NodeIndex i = 0; i < world_.fleet.size(); ++i)
+      if (!freed.contains(i))
+        room += std::max<std::int64_t>(0, world_.fleet.at(i).gpus_free()) * one_gpu;
+    for (const Unit& unit : recorded_) room += charge_of(world_, unit)[Resource::gpu];
+    while (length < places.size() && room < wanted) room += places[length++].room;
+    if (room < wanted) return false;
+    for (std::size_t more = 1;; more *= 2) {
+      std::set<NodeIndex> picked;
+      for (std::size_t i = 0; i < length; ++i) picked.insert(places[i].node);
+      Units units;
+      for (const Unit& unit : collected) {
+        const bool touches = std::any_of(unit.tasks.begin(), unit.tasks.end(), [&](auto task) {
+          return picked.contains(world_.task({unit.job, task}).spot.node);
+        });
+        if (touches) units.push_back(unit);
+      }
+      if (attempt(with_recorded(units))) return true;
+      if (length == places.size()) return false;
+      length = std::min(length + more, places.size());
+    }
+  }
+
+  NodeList nodes_of(const Unit& unit) const {
+    NodeList nodes;
+    for (const auto task : unit.tasks) nodes.push_back(world_.task({unit.job, task}).spot.node);
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    return nodes;
+  }
+
+  Units with_recorded(const Units& units) const {
+    Units both = recorded_;
+    both.insert(both.end(), units.begin(), units.end());
+    return both;
+  }
+
+  /// Evicts them, lets them and the taker compete for places in the usual order, and asks the rule.
+  bool attempt(const Units& units) {
+    if (!tried_.insert(units).second) return false;
+    if (!compete(units)) return false;
+    const Units lost = not_placed_again(units);
+    const Units moved = not_restored(units);
+    undo();  // the rule looks at what was before
+    if (!rule_.accepts(world_.estimate(world_.job(job_), wanted_), lost)) return false;
+    if (!compete(units)) return false;
+    recorded_ = moved;
+    return true;
+  }
+
+  bool compete(const Units& units) {
+    const NodeList nodes = nodes_to_look_at(units);
+    Contest contest(world_);
+    std::set<std::uint32_t> victims;
+    for (const Unit& unit : units) {
+      victims.insert(unit.job);
+      for (const auto task : unit.tasks) world_.evict({unit.job, task});
+    }
+    contest.push(job_, world_.estimate(world_.job(job_), wanted_));
+    for (const auto victim : victims) push_victim(contest, victim);
+    const PlaceOptions options{.nodes = &nodes, .only_promise = true};
+    while (const auto next = contest.pop()) {
+      if (*next == job_) {
+        if (!place(world_, job_, wanted_, options)) {
+          undo();
+          return false;
+        }
+      } else if (place(world_, *next, tasks_to_place(world_.job(*next), Which::evicted), options)) {
+        push_victim(contest, *next);
+      }
+    }
+    return true;
+  }
+
+  void push_victim(Contest& contest, std::uint32_t victim) {
+    const SchedJob& job = world_.job(victim);
+    const auto tasks = tasks_to_place(job, Which::evicted);
+    if (!tasks.empty()) contest.push(victim, world_.estimate(job, tasks));
+  }
+
+  NodeList nodes_to_look_at(const Units& units) const {
+    std::vector<bool> hosts(world_.fleet.size());
+    for (const Unit& unit : units)
+      for (const auto task : unit.tasks) hosts[world_.task({unit.job, task}).spot.node] = true;
+    const bool any = !world_.job(job_).demand(wanted_.front()).wants_gpu();
+    NodeList nodes;
+    for (NodeIndex i = 0; i < world_.fleet.size(); ++i) {
+      const FleetNode& node = world_.fleet.at(i);
+      if (any || node.gpus_free() > 0 || !node.shared.empty() || !node.mig.empty() || hosts[i])
+        nodes.push_back(i);
+    }
+    return nodes;
+  }
+
+  Units not_placed_again(const Units& units) const {
+    return those(units, [](const Task& task) { return !is_placed(task.state); });
+  }
+  Units not_restored(const Units& units) const {
+    return those(units, [](const Task& task) { return task.evicted.has_value(); });
+  }
+
+  template <class Predicate>
+  Units those(const Units& units, Predicate predicate) const {
+    Units kept;
+    for (const Unit& unit : units) {
+      Unit part{unit.job, {}};
+      for (const auto task : unit.tasks)
+        if (predicate(world_.task({unit.job, task}))) part.tasks.push_back(task);
+      if (!part.tasks.empty()) kept.push_back(std::move(part));
+    }
+    return kept;
+  }
+
+  World& world_;
+  std::uint32_t job_;
+  const TakeRule& rule_;
+  std::vector<std::uint32_t> tasks_;   // all that the job needs
+  std::vector<std::uint32_t> wanted_;  // those of them that are being solved for
+  Units recorded_;                     // victims of the largest part that was solved
+  std::set<Units> tried_;
+  std::optional<Units> everybody_;
+  std::size_t mark_ = 0;
+};
+
+}  // namespace
+
+bool make_room(World& world, std::uint32_t job, const TakeRule& rule) {
+  return Search(world, job, rule).run();
+}
+
+}  // namespace rota::sched

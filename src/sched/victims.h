@@ -1,0 +1,38 @@
+// sched/victims.h - the search for jobs that make way: few of them, and only as a rule allows.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "sched/world.h"
+
+namespace rota::sched {
+
+/// Tasks of one job that go together.
+struct Unit {
+  std::uint32_t job = 0;
+  std::vector<std::uint32_t> tasks;
+
+  friend auto operator<=>(const Unit&, const Unit&) = default;
+};
+
+/// What sets one action apart from another.
+struct TakeRule {
+  /// May jobs of this project be looked at.
+  std::function<bool(QuotaIndex project)> may_take_from;
+  /// May this job of it, which is preemptible and placed, lose anything.
+  std::function<bool(std::uint32_t job)> may_take;
+  /// May this project lose anything at all, as it stands; else its jobs can only be moved.
+  std::function<bool(QuotaIndex project)> may_lose;
+  /// May it lose more than what it has above its minimum.
+  std::function<bool(std::uint32_t job)> may_take_whole;
+  /// Looked at with nothing changed yet: are these losses acceptable. `request`: what the taker
+  /// would get for them. Whoever only moves to another place has lost nothing.
+  std::function<bool(const Amount& request, const std::vector<Unit>& lost)> accepts;
+};
+
+/// Makes room for the job by evictions that the rule accepts. True: it is promised its place, and
+/// the victims are leaving or promised another place. False: nothing has changed.
+bool make_room(World& world, std::uint32_t job, const TakeRule& rule);
+
+}  // namespace rota::sched

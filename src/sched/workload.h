@@ -1,0 +1,142 @@
+// sched/workload.h - the demand: jobs as gangs of tasks, in groups with minimums.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sched/demand.h"
+#include "sched/fleet.h"
+#include "sched/quota_tree.h"
+
+namespace rota::sched {
+
+enum class TaskState : std::uint8_t {
+  waiting,
+  gated,     // may not be placed yet
+  starting,  // placed by this pass on what is free now
+  running,   // holds its resources
+  promised,  // placed by this pass on what others are leaving
+  leaving,   // being ended; its resources come free
+  stuck,     // being ended for too long
+  succeeded,
+  failed,
+};
+
+/// Counts towards its gang: it holds or is promised its resources.
+inline bool is_placed(TaskState state) {
+  return state == TaskState::starting || state == TaskState::running ||
+         state == TaskState::promised;
+}
+/// Really has its resources.
+inline bool is_active(TaskState state) {
+  return state == TaskState::starting || state == TaskState::running;
+}
+
+struct TopologyWish {
+  std::uint32_t topology = 0;
+  std::optional<std::uint32_t> required;   // level; all tasks in one domain of it
+  std::optional<std::uint32_t> preferred;  // level; tried first, then wider ones
+};
+
+/// Tasks that are alike to their gang, e.g. the workers.
+struct TaskSet {
+  std::string name;
+  std::uint32_t minimum = 1;
+  std::optional<TopologyWish> topology;
+};
+
+/// Task sets and further groups, of which a number must be there.
+struct Group {
+  std::string name;
+  std::vector<std::uint32_t> sets;
+  std::vector<std::uint32_t> groups;
+  std::optional<std::uint32_t> minimum;  // of its children; none: all
+  std::optional<TopologyWish> topology;
+};
+
+/// The shape of a gang: groups[0] is the job itself.
+struct Gang {
+  std::vector<TaskSet> sets;
+  std::vector<Group> groups;
+
+  static Gang simple(std::uint32_t minimum, std::optional<TopologyWish> topology = {});
+};
+
+/// What one task asks for. Tasks stand in the order in which they are placed.
+struct TaskShape {
+  std::uint32_t set = 0;
+  std::shared_ptr<const Demand> demand;
+  std::shared_ptr<const NodeList> nodes;  // the only ones it may run on, ascending; none: any
+};
+
+/// All of a job that jobs may have in common; shared by those that have.
+struct JobShape {
+  Gang gang;
+  std::vector<TaskShape> tasks;
+};
+
+/// Where one task is. A job none of whose tasks was ever looked at has none of these.
+struct Task {
+  TaskState state = TaskState::waiting;
+  /// Set when this pass took its place away: the state it had. It may be placed again.
+  std::optional<TaskState> evicted;
+  Spot spot;                   // where it is or will be
+  std::optional<Spot> leaves;  // the place it is moved away from, while it is promised another
+  Amount charge;               // what its project is charged for it, as held or as waiting
+};
+
+inline constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
+
+struct SchedJob {
+  std::uint64_t id = 0;  // settles ties: the smaller is older
+  std::shared_ptr<const JobShape> shape;
+  QuotaIndex project = quota_root;
+  std::int32_t priority = 50;
+  bool preemptible = true;
+  std::int64_t submitted = 0;  // seconds
+  std::int64_t started = never;
+  std::int64_t preempts_after = never;  // may cause no eviction before this time
+  std::int64_t stale_since = never;
+  std::optional<std::int64_t> stale_grace;  // below 0: never stale
+  std::vector<Task> tasks;                  // as many as in the shape; none: all wait
+
+  std::uint32_t task_count() const { return static_cast<std::uint32_t>(shape->tasks.size()); }
+  TaskState state(std::uint32_t task) const {
+    return tasks.empty() ? TaskState::waiting : tasks[task].state;
+  }
+  /// One whose promise was taken back in this pass has had its turn.
+  bool waits(std::uint32_t task) const {
+    return state(task) == TaskState::waiting && (tasks.empty() || !tasks[task].evicted);
+  }
+  const Demand& demand(std::uint32_t task) const { return *shape->tasks[task].demand; }
+};
+
+/// Where a job stands towards its minimum; the order in which jobs of equal priority are served.
+enum class Fill : std::uint8_t { below, exact, above };
+/// `gone`: tasks that do not count; empty: all do.
+Fill fill_of(const SchedJob& job, const std::vector<bool>& gone = {});
+
+/// At least its minimum of tasks that live and are not gated, in every group that is needed.
+bool is_ready(const SchedJob& job);
+bool has_waiting(const SchedJob& job);
+bool has_placed(const SchedJob& job);
+
+/// What is tried at once: all that is missing to the minimum, else one step more. `Which::evicted`
+/// looks at what this pass has evicted instead of what waits.
+enum class Which : std::uint8_t { waiting, evicted };
+std::vector<std::uint32_t> tasks_to_place(const SchedJob& job, Which which = Which::waiting);
+
+/// What is evicted at once: one task above the minimum, one group too many, else all (`is_whole`).
+struct EvictionUnit {
+  std::vector<std::uint32_t> tasks;
+  bool is_whole = false;
+};
+EvictionUnit tasks_to_evict(const SchedJob& job, const std::vector<bool>& gone);
+
+/// Some of it runs, none has succeeded, and a group that is needed is below its minimum.
+bool is_stale(const SchedJob& job);
+
+}  // namespace rota::sched

@@ -1,0 +1,345 @@
+// sched/world.cpp - a task's state, its place on a node and its project's charge, changed as one.
+#include "sched/world.h"
+
+#include <algorithm>
+
+#include "common/assert.h"
+
+namespace rota::sched {
+namespace {
+
+std::optional<Stay> stay_of(TaskState state) {
+  switch (state) {
+    case TaskState::starting:
+    case TaskState::running:
+      return Stay::held;
+    case TaskState::promised:
+      return Stay::promised;
+    case TaskState::leaving:
+      return Stay::leaving;
+    case TaskState::stuck:
+      return Stay::stuck;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+// ---- jobs ----
+
+std::uint32_t World::add(SchedJob job) {
+  ROTA_ASSERT(job.tasks.empty() || job.tasks.size() == job.shape->tasks.size());
+  auto index = static_cast<std::uint32_t>(jobs_.size());
+  if (free_slots_.empty()) {
+    jobs_.push_back(std::move(job));
+    members_.emplace_back();
+  } else {
+    index = free_slots_.back();
+    free_slots_.pop_back();
+    jobs_[index] = std::move(job);
+  }
+  const SchedJob& added = jobs_[index];
+  if (added.tasks.empty()) {
+    for (std::uint32_t i = 0; i < added.task_count(); ++i)
+      quotas.add_waiting(added.project, added.demand(i).charge(gpu_memory_least_));
+  } else {
+    for (std::uint32_t i = 0; i < added.tasks.size(); ++i) attach({index, i});
+  }
+  touch(index);
+  return index;
+}
+
+void World::remove(std::uint32_t index) {
+  ROTA_ASSERT(log_.empty());
+  SchedJob& job = jobs_[index];
+  if (job.tasks.empty()) {
+    for (std::uint32_t i = 0; i < job.task_count(); ++i)
+      quotas.remove_waiting(job.project, job.demand(i).charge(gpu_memory_least_));
+  } else {
+    for (std::uint32_t i = 0; i < job.tasks.size(); ++i) detach({index, i});
+  }
+  refresh();
+  leave_class(index);
+  Membership& member = members_[index];
+  if (member.evictable_as) seats_[job.project].evictable.erase(*member.evictable_as);
+  member.evictable_as.reset();
+  incomplete_.erase(index);
+  other_causes_.erase(index);
+  no_room_.erase(job.shape.get());
+  job = {};
+  free_slots_.push_back(index);
+}
+
+void World::settle() {
+  for (const TaskRef ref : changed_since(0)) {
+    const Task& task = this->task(ref);
+    // One that was started and evicted in the same pass has never been there.
+    const bool never_there = task.evicted == TaskState::starting;
+    if (task.state == TaskState::promised && task.leaves && !never_there)
+      set_state(ref, TaskState::leaving, Spot(*task.leaves));
+    else if (task.state == TaskState::promised || never_there)
+      set_state(ref, TaskState::waiting, {});
+    jobs_[ref.job].tasks[ref.task].evicted.reset();
+    touch(ref.job);
+  }
+  log_.clear();
+}
+
+void World::set_state(TaskRef ref, TaskState state, Spot spot) {
+  detach(ref);
+  Task& task = jobs_[ref.job].tasks[ref.task];
+  task.state = state;
+  task.spot = std::move(spot);
+  task.leaves.reset();
+  attach(ref);
+  touch(ref.job);
+}
+
+void World::set_running(TaskRef ref) {
+  ROTA_ASSERT(log_.empty() && task(ref).state == TaskState::starting);
+  set_state(ref, TaskState::running, Spot(task(ref).spot));
+}
+
+void World::set_waiting(TaskRef ref) {
+  ROTA_ASSERT(log_.empty());
+  set_state(ref, TaskState::waiting, {});
+}
+
+void World::measure_gpus() {
+  gpu_memory_least_ = fleet.gpu_memory_least();
+  gpu_memory_most_ = fleet.gpu_memory_most();
+}
+
+/// Puts the task on its node and on its project's account, as its state says.
+void World::attach(TaskRef ref) {
+  SchedJob& job = jobs_[ref.job];
+  Task& task = job.tasks[ref.task];
+  const Demand& demand = job.demand(ref.task);
+  if (task.leaves) fleet.put(ref, Stay::leaving, job.preemptible, demand, *task.leaves);
+  if (const auto stay = stay_of(task.state))
+    task.spot = fleet.put(ref, *stay, job.preemptible, demand, std::move(task.spot));
+  if (is_placed(task.state)) {
+    task.charge = demand.charge(fleet.at(task.spot.node).gpu_memory_mib);
+    quotas.charge(job.project, task.charge, !job.preemptible);
+  } else if (task.state == TaskState::waiting) {
+    task.charge = demand.charge(gpu_memory_least_);
+    quotas.add_waiting(job.project, task.charge);
+  }
+}
+
+void World::detach(TaskRef ref) {
+  const SchedJob& job = jobs_[ref.job];
+  const Task& task = job.tasks[ref.task];
+  if (is_placed(task.state))
+    quotas.discharge(job.project, task.charge, !job.preemptible);
+  else if (task.state == TaskState::waiting)
+    quotas.remove_waiting(job.project, task.charge);
+  if (const auto stay = stay_of(task.state)) fleet.remove(ref, *stay, task.spot.node);
+  if (task.leaves) fleet.remove(ref, Stay::leaving, task.leaves->node);
+}
+
+void World::become(TaskRef ref, TaskState state, Spot spot, std::optional<Spot> leaves,
+                   std::optional<TaskState> evicted) {
+  SchedJob& job = jobs_[ref.job];
+  if (job.tasks.empty()) {
+    job.tasks.resize(job.shape->tasks.size());
+    for (std::uint32_t i = 0; i < job.tasks.size(); ++i)
+      job.tasks[i].charge = job.demand(i).charge(gpu_memory_least_);
+  }
+  Task& task = job.tasks[ref.task];
+  log_.push_back({ref, task});
+  detach(ref);
+  task.state = state;
+  task.spot = std::move(spot);
+  task.leaves = std::move(leaves);
+  task.evicted = evicted;
+  attach(ref);
+  touch(ref.job);
+}
+
+void World::start(TaskRef ref, Spot spot) {
+  ROTA_ASSERT(jobs_[ref.job].state(ref.task) == TaskState::waiting);
+  become(ref, TaskState::starting, std::move(spot), std::nullopt, std::nullopt);
+}
+
+void World::promise(TaskRef ref, Spot spot) {
+  if (jobs_[ref.job].state(ref.task) == TaskState::waiting)
+    return become(ref, TaskState::promised, std::move(spot), std::nullopt, std::nullopt);
+  const Task& task = this->task(ref);
+  ROTA_ASSERT(task.state == TaskState::leaving);
+  const std::optional<TaskState> evicted = task.evicted;
+  Spot leaves = task.spot;
+  become(ref, TaskState::promised, std::move(spot), std::move(leaves), evicted);
+}
+
+void World::evict(TaskRef ref) {
+  const Task& task = this->task(ref);
+  ROTA_ASSERT(is_placed(task.state));
+  const TaskState from = task.state;
+  if (from != TaskState::promised) {
+    Spot spot = task.spot;
+    return become(ref, TaskState::leaving, std::move(spot), std::nullopt, from);
+  }
+  // It has nothing yet that it could leave; one that was to move still leaves its old place.
+  if (!task.leaves) return become(ref, TaskState::waiting, {}, std::nullopt, from);
+  Spot spot = *task.leaves;
+  const std::optional<TaskState> first = task.evicted;
+  become(ref, TaskState::leaving, std::move(spot), std::nullopt, first);
+}
+
+void World::restore(TaskRef ref) {
+  const Task& task = this->task(ref);
+  ROTA_ASSERT(task.state == TaskState::leaving && task.evicted);
+  const TaskState to = *task.evicted;
+  Spot spot = task.spot;
+  become(ref, to, std::move(spot), std::nullopt, std::nullopt);
+}
+
+void World::demote(TaskRef ref) {
+  const Task& task = this->task(ref);
+  ROTA_ASSERT(task.state == TaskState::starting);
+  Spot spot = task.spot;
+  spot.gpus.clear();
+  become(ref, TaskState::promised, std::move(spot), std::nullopt, std::nullopt);
+}
+
+void World::undo_to(std::size_t mark) {
+  while (log_.size() > mark) {
+    Change change = std::move(log_.back());
+    log_.pop_back();
+    detach(change.ref);
+    jobs_[change.ref.job].tasks[change.ref.task] = std::move(change.before);
+    attach(change.ref);
+    touch(change.ref.job);
+  }
+}
+
+std::vector<TaskRef> World::changed_since(std::size_t mark) const {
+  std::set<TaskRef> refs;
+  for (std::size_t i = mark; i < log_.size(); ++i) refs.insert(log_[i].ref);
+  return {refs.begin(), refs.end()};
+}
+
+Amount World::estimate(const SchedJob& job, const std::vector<std::uint32_t>& tasks,
+                       bool largest_gpu) const {
+  const std::int64_t memory = largest_gpu ? gpu_memory_most_ : gpu_memory_least_;
+  Amount sum;
+  for (const auto task : tasks) sum += job.demand(task).charge(memory);
+  return sum;
+}
+
+// ---- who waits, and who could be evicted ----
+
+void World::touch(std::uint32_t job) {
+  if (members_[job].is_dirty) return;
+  members_[job].is_dirty = true;
+  dirty_.push_back(job);
+}
+
+void World::refresh() {
+  if (seats_.size() < quotas.size()) seats_.resize(quotas.size());
+  for (const auto job : dirty_) refresh(job);
+  dirty_.clear();
+}
+
+JobKey World::job_key(std::uint32_t index) const {
+  const SchedJob& job = jobs_[index];
+  return {job.priority, fill_of(job), job.submitted, job.id, index};
+}
+
+World::ClassKey World::class_key(const SchedJob& job) const {
+  ClassKey key{job.project, job.priority, job.preemptible, Fill::below, job.shape.get(), 0};
+  const bool untouched = std::all_of(job.tasks.begin(), job.tasks.end(), [](const Task& task) {
+    return task.state == TaskState::waiting;
+  });
+  if (untouched) return key;
+  key.fill = fill_of(job);
+  key.own = job.id;
+  return key;
+}
+
+void World::refresh(std::uint32_t index) {
+  Membership& member = members_[index];
+  const SchedJob& job = jobs_[index];
+  member.is_dirty = false;
+  // What was only tried and undone stays where it is, with what is known of it.
+  const bool waits = has_waiting(job) && is_ready(job);
+  if (!waits || member.waits_in == nullptr || class_keys_.at(member.waits_in) != class_key(job)) {
+    leave_class(index);
+    if (waits) join_class(index);
+  }
+  if (has_waiting(job) && !waits)
+    other_causes_[index] = {.kind = WaitCause::Kind::not_ready};
+  else
+    other_causes_.erase(index);
+  if (member.evictable_as) {
+    seats_[job.project].evictable.erase(*member.evictable_as);
+    member.evictable_as.reset();
+  }
+  const bool any_placed = has_placed(job);
+  if (any_placed && fill_of(job) == Fill::below)
+    incomplete_.insert(index);
+  else if (incomplete_.erase(index) > 0)
+    jobs_[index].stale_since = never;
+  if (job.preemptible && any_placed) {
+    member.evictable_as = std::make_unique<JobKey>(job_key(index));
+    seats_[job.project].evictable.insert(*member.evictable_as);
+  }
+}
+
+void World::join_class(std::uint32_t index) {
+  const SchedJob& job = jobs_[index];
+  const ClassKey key = class_key(job);
+  const auto [at, is_new] = classes_.try_emplace(key);
+  QueueClass& members = at->second;
+  if (is_new) {
+    members.step = estimate(job, tasks_to_place(job));
+    class_keys_[&members] = key;
+  }
+  auto& heads = seats_[job.project].heads;
+  const JobKey job_key{job.priority, key.fill, job.submitted, job.id, index};
+  if (members.jobs.empty() || job_key < *members.jobs.begin()) {
+    if (!members.jobs.empty()) heads.erase({*members.jobs.begin(), &members});
+    heads.insert({job_key, &members});
+  }
+  members.jobs.insert(job_key);
+  members_[index].waits_in = &members;
+}
+
+void World::leave_class(std::uint32_t index) {
+  QueueClass* members = members_[index].waits_in;
+  if (members == nullptr) return;
+  members_[index].waits_in = nullptr;
+  const SchedJob& job = jobs_[index];
+  auto& heads = seats_[job.project].heads;
+  const auto class_key = class_keys_.at(members);
+  const JobKey key{job.priority, class_key.fill, job.submitted, job.id, index};
+  const bool was_first = !(*members->jobs.begin() < key);
+  if (was_first) heads.erase({*members->jobs.begin(), members});
+  members->jobs.erase(key);
+  if (members->jobs.empty()) {
+    class_keys_.erase(members);
+    classes_.erase(class_key);
+  } else if (was_first) {
+    heads.insert({*members->jobs.begin(), members});
+  }
+}
+
+const WaitCause& World::cause_of(std::uint32_t job) const {
+  static const WaitCause none;
+  if (members_[job].waits_in != nullptr) return members_[job].waits_in->cause;
+  const auto at = other_causes_.find(job);
+  return at == other_causes_.end() ? none : at->second;
+}
+
+void World::set_cause(std::uint32_t job, const WaitCause& cause) {
+  if (QueueClass* members = members_[job].waits_in) members->cause = cause;
+}
+
+bool World::found_no_room(const JobShape* shape) const {
+  const auto at = no_room_.find(shape);
+  return at != no_room_.end() && at->second == fleet.freed_count();
+}
+
+}  // namespace rota::sched

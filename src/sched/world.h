@@ -1,0 +1,200 @@
+// sched/world.h - all that a decision may look at, and the sheet of changes that can be undone.
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sched/fleet.h"
+#include "sched/quota_tree.h"
+#include "sched/topology.h"
+#include "sched/workload.h"
+
+namespace rota::sched {
+
+/// How a site wants it.
+struct Policy {
+  // What makes one node better than another; the smallest number wins when nothing does.
+  bool prefer_topology = true;
+  bool prefer_beside_others = true;  // a fraction goes where a shared GPU has room
+  bool prefer_now = true;
+  bool prefer_cpu_nodes = true;  // for tasks without GPUs
+  bool prefer_full = true;       // pack; else the order of nodes, or spread
+  bool spread_gpu = false;
+  bool spread_cpu = false;
+  bool pack_shared = true;
+  bool check_quota = true;
+
+  double history_weight = 0;  // k of time-based fairness
+  double saturation_multiplier = 1;
+  std::int64_t reclaim_min_runtime_seconds = 0;
+  std::int64_t preempt_min_runtime_seconds = 0;
+  std::int64_t stale_grace_seconds = 60;
+  std::uint32_t consolidate_jobs_max = 16;  // 0: no consolidation
+};
+
+/// What keeps a job waiting, in the numbers that decided it.
+struct WaitCause {
+  enum class Kind : std::uint8_t {
+    none,
+    not_ready,  // fewer tasks than its minimum may be placed
+    limit,      // of `project`
+    quota,      // of `project`, for what cannot be preempted
+    resources,  // `placed` of `wanted` tasks found a place
+    delay,      // may not cause evictions yet
+  };
+  Kind kind = Kind::none;
+  QuotaIndex project = quota_root;
+  std::uint32_t placed = 0, wanted = 0;
+};
+
+/// Among the jobs of a project: the first is served first, the last is taken from first.
+struct JobKey {
+  std::int32_t priority = 0;
+  Fill fill = Fill::below;
+  std::int64_t submitted = 0;
+  std::uint64_t id = 0;
+  std::uint32_t job = 0;
+
+  friend bool operator<(const JobKey& a, const JobKey& b) {
+    if (a.priority != b.priority) return a.priority > b.priority;
+    if (a.fill != b.fill) return a.fill < b.fill;
+    if (a.submitted != b.submitted) return a.submitted < b.submitted;
+    return a.id < b.id;
+  }
+};
+
+/// Waiting jobs that are alike to the scheduler: one that cannot start speaks for all behind it. A
+/// job that is partly placed has a class of its own.
+struct QueueClass {
+  std::set<JobKey> jobs;
+  Amount step;                  // what the first of them would take next
+  std::uint64_t failed_at = 0;  // the stamp of the action in which it failed last
+  WaitCause cause;
+};
+
+/// The state of the scheduler. Tasks move through start, promise, evict and restore; whatever was
+/// done since a mark can be undone. Who waits and who could be evicted is kept in order throughout.
+class World {
+ public:
+  Fleet fleet;
+  QuotaTree quotas;
+  std::vector<Topology> topologies;
+  Policy policy;
+  std::int64_t now = 0;
+
+  /// Takes the job with its tasks as they are; charges what they hold. Returns its number.
+  std::uint32_t add(SchedJob job);
+  /// It has ended: gives back what it holds, and its number to the next.
+  void remove(std::uint32_t job);
+  const SchedJob& job(std::uint32_t index) const { return jobs_[index]; }
+  std::size_t job_count() const { return jobs_.size(); }
+  const Task& task(TaskRef ref) const { return jobs_[ref.job].tasks[ref.task]; }
+  const Demand& demand(TaskRef ref) const { return jobs_[ref.job].demand(ref.task); }
+  void set_started(std::uint32_t job, std::int64_t at) { jobs_[job].started = at; }
+  void set_stale_since(std::uint32_t job, std::int64_t at) { jobs_[job].stale_since = at; }
+
+  void start(TaskRef ref, Spot spot);
+  void promise(TaskRef ref, Spot spot);
+  void evict(TaskRef ref);
+  /// Undoes the eviction of a task that is still where it was.
+  void restore(TaskRef ref);
+  /// One that was started becomes a promise: its gang is not complete.
+  void demote(TaskRef ref);
+
+  std::size_t mark() const { return log_.size(); }
+  void undo_to(std::size_t mark);
+  /// Ends a pass: what was started or evicted is so from now on; promises are only for one pass,
+  /// the next makes them again while they hold. Nothing can be undone after that.
+  void settle();
+  /// The task that was started runs; one that was leaving has left and waits again.
+  void set_running(TaskRef ref);
+  void set_waiting(TaskRef ref);
+  /// Tasks that were changed since the mark, each once.
+  std::vector<TaskRef> changed_since(std::size_t mark) const;
+
+  /// What tasks ask for before it is known where they run.
+  Amount estimate(const SchedJob& job, const std::vector<std::uint32_t>& tasks,
+                  bool largest_gpu = false) const;
+  /// After nodes have come or gone.
+  void measure_gpus();
+
+  /// The waiting classes of a project in order, and its jobs that may be evicted. True as of the
+  /// last refresh().
+  struct Head {
+    JobKey key;
+    QueueClass* members = nullptr;
+    friend bool operator<(const Head& a, const Head& b) { return a.key < b.key; }
+  };
+  const std::set<Head>& heads(QuotaIndex project) const { return seats_[project].heads; }
+  const std::set<JobKey>& evictable(QuotaIndex project) const { return seats_[project].evictable; }
+  /// Brings them up to date with what has changed; call before looking.
+  void refresh();
+  /// Jobs of which something is placed, but less than their minimum.
+  const std::set<std::uint32_t>& incomplete() const { return incomplete_; }
+  /// The class in which it waits; none when it does not, or is not ready.
+  QueueClass* class_of(std::uint32_t job) { return members_[job].waits_in; }
+  const WaitCause& cause_of(std::uint32_t job) const;
+  void set_cause(std::uint32_t job, const WaitCause& cause);
+
+  /// No room was found for this shape, and nothing has come free since.
+  bool found_no_room(const JobShape* shape) const;
+  void note_no_room(const JobShape* shape) { no_room_[shape] = fleet.freed_count(); }
+
+  std::uint64_t new_stamp() { return ++stamp_; }
+
+ private:
+  struct Change {
+    TaskRef ref;
+    Task before;
+  };
+  struct ClassKey {
+    QuotaIndex project = quota_root;
+    std::int32_t priority = 0;
+    bool preemptible = true;
+    Fill fill = Fill::below;
+    const JobShape* shape = nullptr;
+    std::uint64_t own = 0;  // the id of a job that is partly placed
+    friend auto operator<=>(const ClassKey&, const ClassKey&) = default;
+  };
+  struct Seat {
+    std::set<Head> heads;
+    std::set<JobKey> evictable;
+  };
+  struct Membership {
+    QueueClass* waits_in = nullptr;
+    std::unique_ptr<JobKey> evictable_as;
+    bool is_dirty = false;
+  };
+
+  void become(TaskRef ref, TaskState state, Spot spot, std::optional<Spot> leaves,
+              std::optional<TaskState> evicted);
+  void set_state(TaskRef ref, TaskState state, Spot spot);
+  void attach(TaskRef ref);
+  void detach(TaskRef ref);
+  void touch(std::uint32_t job);
+  void refresh(std::uint32_t job);
+  void join_class(std::uint32_t job);
+  void leave_class(std::uint32_t job);
+  ClassKey class_key(const SchedJob& job) const;
+  JobKey job_key(std::uint32_t job) const;
+
+  std::vector<SchedJob> jobs_;
+  std::vector<Membership> members_;
+  std::vector<std::uint32_t> dirty_;
+  std::vector<Seat> seats_;  // by project
+  std::set<std::uint32_t> incomplete_;
+  std::vector<std::uint32_t> free_slots_;
+  std::map<ClassKey, QueueClass> classes_;
+  std::map<const QueueClass*, ClassKey> class_keys_;
+  std::map<std::uint32_t, WaitCause> other_causes_;  // of jobs in no class
+  std::map<const JobShape*, std::uint64_t> no_room_;
+  std::vector<Change> log_;
+  std::int64_t gpu_memory_least_ = 0;
+  std::int64_t gpu_memory_most_ = 0;
+  std::uint64_t stamp_ = 0;
+};
+
+}  // namespace rota::sched
