@@ -16,6 +16,7 @@
 # Cluster:  cluster_start [minicluster options] | cluster_stop | daemon_pid NAME |
 #           daemon_kill NAME [SIGNAL] | cluster_resume | node_names | wait_state JOB STATE [SECONDS] |
 #           wait_for SECONDS COMMAND... | state_of JOB | in_cluster DIR COMMAND...
+# Others:   third_party NAME, the folder where contribs/install-deps unpacks it
 # Places:   $top_srcdir $top_builddir $test_dir (removed at the end) $cluster_dir
 set -u
 
@@ -142,6 +143,11 @@ bail_out() {
   echo "Bail out! $1"
   tap_planned=$tap_count
   exit 1
+}
+
+# third_party NAME: where contribs/install-deps unpacks it, whether it is there or not.
+third_party() {
+  echo "${ROTA_TEST_CACHE:-/var/cache/rota-test}/$1"
 }
 
 # ---- the cluster ----

@@ -1,16 +1,18 @@
 #!/bin/bash
-# testsuite/t/t3001-fakegpu-third-party.t - programs that know nothing of Rota take the fake for NVML.
+# testsuite/t/t3001-fakegpu-pcp.t - Performance Co-Pilot, which knows nothing of Rota, takes the fake for NVML.
 #
-# Performance Co-Pilot's NVIDIA agent (Debian: pcp) is used as it is packaged, in pminfo's own
-# process, without its daemons. ROTA_TEST_PCP may name a folder with the unpacked packages pcp,
-# pcp-conf, libpcp3 and libpcp-pmda3, for hosts where they cannot be installed.
+# Its NVIDIA agent (Debian: pcp) is used as it is packaged, in pminfo's own process, without its
+# daemons: installed, or unpacked by contribs/install-deps. ROTA_TEST_PCP may name another folder
+# with the unpacked packages pcp, pcp-conf, libpcp3 and libpcp-pmda3.
 . "$(dirname "$0")/lib.sh"
 
 pcp=${ROTA_TEST_PCP:-}
+[[ -n $pcp || -x /usr/bin/pminfo ]] || pcp=$(third_party pcp)
 agent=$pcp/usr/lib/pcp/pmdas/nvidia
 pminfo=$pcp/usr/bin/pminfo
 fakegpu=$top_builddir/testsuite/fakegpu
-[[ -x $pminfo && -e $agent/pmda_nvidia.so ]] || skip_all "pcp is not installed"
+[[ -x $pminfo && -e $agent/pmda_nvidia.so ]] ||
+  skip_all "pcp is neither installed nor in $(third_party pcp): contribs/install-deps test"
 
 # The agent looks for the name without a version, as the development link has it.
 mkdir "$test_dir/lib"
