@@ -9,13 +9,26 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "common/format.h"
 #include "gpud/launch/nursery.h"
 
 namespace rota::gpud {
 namespace {
+
+/// Nothing of rgpud's own, but for where a build with sanitizers reports: rstepd has no stderr.
+std::vector<std::string> nursery_environment() {
+  std::vector<std::string> variables{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"};
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  for (const char* name : {"ASAN_OPTIONS", "TSAN_OPTIONS"})
+    if (const char* value = std::getenv(name)) variables.push_back(format("{}={}", name, value));
+#endif
+  return variables;
+}
 
 /// Signals as a fresh process has them, no descriptor but 3, and out of our session.
 class SpawnPlan {
@@ -46,10 +59,13 @@ class SpawnPlan {
     // Some room more than the longest thing a child shows there: "18446744073709551615.4294967295".
     std::string title = node + std::string(32, ' ');
     char* const arguments[] = {name.data(), flag.data(), title.data(), nullptr};
-    std::string path = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
-    char* const environment[] = {path.data(), nullptr};
+    std::vector<std::string> variables = nursery_environment();
+    std::vector<char*> environment;
+    for (std::string& variable : variables) environment.push_back(variable.data());
+    environment.push_back(nullptr);
     pid_t pid = 0;
-    return ::posix_spawn(&pid, program.c_str(), &actions_, &attributes_, arguments, environment);
+    return ::posix_spawn(&pid, program.c_str(), &actions_, &attributes_, arguments,
+                         environment.data());
   }
 
  private:

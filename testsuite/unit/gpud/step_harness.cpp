@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <thread>
 
 #include "common/clock.h"
@@ -30,6 +31,16 @@ constexpr int patience_ms = 20'000;
 bool readable(int fd) {
   pollfd wait{.fd = fd, .events = POLLIN, .revents = 0};
   return ::poll(&wait, 1, patience_ms) > 0;
+}
+
+/// In a build with sanitizers rstepd is told to report in files that begin so.
+void sanitizers_report_to(const std::string& path) {
+  for (const char* name : {"ASAN_OPTIONS", "TSAN_OPTIONS"}) {
+    const char* options = std::getenv(name);
+    std::string_view kept = options == nullptr ? "" : options;
+    kept = kept.substr(0, kept.find(":log_path="));
+    ::setenv(name, format("{}:log_path={}", kept, path).c_str(), 1);
+  }
 }
 
 const char* name_of(EndCause cause) {
@@ -93,6 +104,7 @@ StepHarness::StepHarness() {
   made_ = facts_.cgroups;
   settings_.cluster_name = "testing";
   settings_.kill_wait_ms = 500;
+  sanitizers_report_to(path("sanitizer"));
   auto nursery = nursery_spawn(program(), "n1");
   EXPECT_TRUE(nursery) << nursery.error().message();
   if (nursery) nursery_ = *std::move(nursery);
@@ -110,6 +122,9 @@ StepHarness::~StepHarness() {
     EXPECT_TRUE(eventually([&base] { return cgroup_remove(base); })) << base;
     ::rmdir(base.substr(0, base.rfind('/')).c_str());
   }
+  for (const auto& file : std::filesystem::directory_iterator(directory_))
+    if (file.path().filename().string().starts_with("sanitizer."))
+      ADD_FAILURE() << "rstepd is blamed: " << file_read(file.path());
   std::filesystem::remove_all(directory_);
 }
 
