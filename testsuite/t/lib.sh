@@ -38,6 +38,14 @@ tap_failed=0
 tap_planned=
 tap_owner=$BASHPID  # a subshell that ends must not end the cluster
 
+# In a build with sanitizers: what a command or a daemon is blamed for ends it, and the test shows it.
+# (g++'s libubsan writes to stderr beside libasan: that is in the daemons' logs.)
+sanitizer_log=$test_dir/sanitizer
+if [[ -n ${ROTA_SANITIZERS:-} ]]; then
+  export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}log_path=$sanitizer_log
+  export TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}halt_on_error=1:log_path=$sanitizer_log
+fi
+
 # ---- TAP ----
 
 plan() {
@@ -275,6 +283,17 @@ show_logs() {
   done
 }
 
+# Fails, with the reports, when a sanitizer has made any.
+show_blame() {
+  local log
+  for log in "$sanitizer_log".*; do
+    [[ -f $log ]] || return 0
+    diag "--- ${log##*/}"
+    diag "$(head -n 60 "$log")"
+  done
+  return 1
+}
+
 finish() {
   local code=$? stop_failed=0
   [[ $BASHPID == "$tap_owner" ]] || return
@@ -284,6 +303,7 @@ finish() {
     diag "minicluster stop failed: $(cat "$test_dir/minicluster.out")"
     stop_failed=1
   }
+  show_blame || stop_failed=1
   # The result is what TAP says: the exit code of the script's last line says nothing, unless a
   # signal or a bail-out ended it before its plan was done.
   if [[ -n $tap_planned && $tap_planned == "$tap_count" ]] && ((code < 128)); then
