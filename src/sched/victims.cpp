@@ -231,6 +231,7 @@ class Search {
   }
 
   void undo() { world_.undo_to(mark_); }
+  bool is_exhausted() const { return tried_.size() >= world_.policy.scenarios_max; }
 
   bool solve(std::size_t count) {
     mark_ = world_.mark();
@@ -254,7 +255,9 @@ class Search {
     Stream stream(world_, job_, rule_, recorded_);
     Units collected;
     std::map<NodeIndex, std::vector<std::size_t>> by_node;  // units that touch it
-    while (auto unit = stream.next()) {
+    while (!is_exhausted()) {
+      auto unit = stream.next();
+      if (!unit) break;
       bound.free(*unit);
       const NodeList nodes = nodes_of(*unit);
       for (const NodeIndex node : nodes) by_node[node].push_back(collected.size());
@@ -267,7 +270,7 @@ class Search {
         if (attempt(with_recorded(whole_jobs(collected, by_node[node])))) return true;
       }
     }
-    if (!everybody_) everybody_ = with_recorded(collected);
+    if (!everybody_ && !is_exhausted()) everybody_ = with_recorded(collected);
     return false;
   }
 
@@ -339,7 +342,7 @@ class Search {
         if (touches) units.push_back(unit);
       }
       if (attempt(with_recorded(units))) return true;
-      if (length == places.size()) return false;
+      if (length == places.size() || is_exhausted()) return false;
       length = std::min(length + more, places.size());
     }
   }
@@ -360,7 +363,7 @@ class Search {
 
   /// Evicts them, lets them and the taker compete for places in the usual order, and asks the rule.
   bool attempt(const Units& units) {
-    if (!tried_.insert(units).second) return false;
+    if (is_exhausted() || !tried_.insert(units).second) return false;
     if (!compete(units)) return false;
     const Units lost = not_placed_again(units);
     const Units moved = not_restored(units);

@@ -33,6 +33,7 @@ struct Policy {
   std::int64_t preempt_min_runtime_seconds = 0;
   std::int64_t stale_grace_seconds = 60;
   std::uint32_t consolidate_jobs_max = 16;  // 0: no consolidation
+  std::uint32_t scenarios_max = 64;         // that one search for victims may simulate per size
 };
 
 /// What keeps a job waiting, in the numbers that decided it.
