@@ -3,6 +3,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include "commands/utf8.h"
 #include "common/assert.h"
@@ -118,6 +119,15 @@ void JsonWriter::value(std::string_view text) {
 void JsonWriter::value(bool flag) {
   before_value();
   out_ += flag ? "true" : "false";
+}
+
+void JsonWriter::decimal(double number, int digits) {
+  before_value();
+  std::array<char, 384> text;  // the largest double has 309 digits before the point
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number,
+                                          std::chars_format::fixed, digits);
+  ROTA_ASSERT(error == std::errc() && std::isfinite(number));
+  out_.append(text.data(), end);
 }
 
 void JsonWriter::write_signed(std::int64_t number) {

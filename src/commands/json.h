@@ -32,6 +32,8 @@ class JsonWriter {
     else
       write_unsigned(number);
   }
+  /// With so many digits behind the point. Pre: finite.
+  void decimal(double number, int digits);
 
   /// A key and its value in one go.
   void field(std::string_view name, const auto& content) {

@@ -73,5 +73,16 @@ TEST(JsonDeathTest, AValueWithoutItsKeyIsOurMistake) {
   EXPECT_DEATH(json.value(1), "key_written_");
 }
 
+TEST(Json, DecimalsHaveTheDigitsTheyAreGiven) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_array();
+  json.decimal(95.746, 2);
+  json.decimal(100, 2);
+  json.decimal(-0.5, 0);
+  json.end_array();
+  EXPECT_EQ(out, "[95.75,100.00,-0]");
+}
+
 }  // namespace
 }  // namespace rota::commands
