@@ -1,21 +1,18 @@
 // sim/rsim.cpp - rsim: the scheduler without a cluster.
+#include <algorithm>
 #include <array>
-#include <boost/json/value.hpp>
+#include <span>
 
-#include "commands/exit_code.h"
-#include "commands/json.h"
-#include "commands/output.h"
 #include "commands/program.h"
 #include "common/escape.h"
 #include "common/format.h"
-#include "sim/conform.h"
+#include "common/nearest.h"
+#include "sim/rsim_options.h"
 
 namespace rota::sim {
 namespace {
 
 using namespace commands;
-
-enum : int { id_strict = option_own, id_filter, id_json };
 
 constexpr auto table = std::to_array<Option>({
     {id_strict, 0, "strict", "", "conform: compare nodes and shared GPUs too", Scope::command_line},
@@ -37,88 +34,42 @@ constexpr Command command{
     .options = table,
 };
 
-struct ConformOptions {
-  bool strict = false;
-  bool json = false;
-  std::string filter;
+struct Verb {
+  std::string_view name;
+  std::span<const int> options;  // its own, besides --json
+  Result<int> (*run)(const Arguments& arguments);
 };
 
-struct Tally {
-  std::size_t passed = 0;
-  std::vector<Verdict> failed;
-};
+constexpr std::array<int, 2> conform_options{id_strict, id_filter};
+constexpr auto verbs = std::to_array<Verb>({
+    {"conform", conform_options, conform_command},
+});
 
-Result<void> run_file(const std::string& path, const ConformOptions& options, Tally& tally) {
-  ROTA_TRY(const auto cases, read_cases(path));
-  for (const auto& item : cases) {
-    if (!item.is_object())
-      return Error{Errc::malformed, format("{}: a case is not an object", path)};
-    const auto* id = item.as_object().if_contains("id");
-    if (!options.filter.empty() && id != nullptr && id->is_string() &&
-        std::string_view(id->as_string()).find(options.filter) == std::string_view::npos)
-      continue;
-    Verdict verdict = run_case(item.as_object(), options.strict);
-    if (verdict.faults.empty())
-      ++tally.passed;
-    else
-      tally.failed.push_back(std::move(verdict));
-  }
-  return {};
+Error unknown_verb(std::string_view word) {
+  std::vector<std::string_view> names;
+  for (const Verb& verb : verbs) names.push_back(verb.name);
+  const auto near = nearest(word, names);
+  return {Errc::usage,
+          format("unknown command {}; {}", quoted(word),
+                 near.empty() ? "known is conform" : format("did you mean '{}'?", near))};
 }
 
-std::string as_json(const Tally& tally) {
-  std::string text;
-  JsonWriter json(text);
-  json.begin_object();
-  json.field("passed", tally.passed);
-  json.field("failed", tally.failed.size());
-  json.key("failures");
-  json.begin_array();
-  for (const Verdict& verdict : tally.failed) {
-    json.begin_object();
-    json.field("id", verdict.id);
-    json.key("faults");
-    json.begin_array();
-    for (const std::string& fault : verdict.faults) json.value(fault);
-    json.end_array();
-    json.end_object();
-  }
-  json.end_array();
-  json.end_object();
-  return text + "\n";
-}
-
-std::string as_text(const Tally& tally) {
-  std::string text;
-  for (const Verdict& verdict : tally.failed) {
-    text += escaped(verdict.id);
-    for (std::size_t i = 0; i < verdict.faults.size(); ++i)
-      text += (i == 0 ? ": " : "; ") + escaped(verdict.faults[i]);
-    text += '\n';
-  }
-  return text + format("{} passed, {} failed\n", tally.passed, tally.failed.size());
-}
-
-Result<int> conform(const ConformOptions& options, const std::vector<std::string>& files) {
-  if (files.empty()) return Error{Errc::usage, "conform: which files of cases?"};
-  Tally tally;
-  for (const std::string& file : files) ROTA_CHECK(run_file(file, options, tally));
-  ROTA_CHECK(print(options.json ? as_json(tally) : as_text(tally)));
-  return tally.failed.empty() ? exit_ok : exit_error;
+bool belongs_to(const Verb& verb, int id) {
+  return id < option_own || id == id_json ||
+         std::find(verb.options.begin(), verb.options.end(), id) != verb.options.end();
 }
 
 Result<int> run_verb(Program&, Arguments arguments) {
   if (arguments.operands.empty()) return Error{Errc::usage, "what to do? conform"};
-  const std::string verb = arguments.operands.front();
-  const std::vector<std::string> rest(arguments.operands.begin() + 1, arguments.operands.end());
-  ConformOptions options;
-  for (const Given& given : arguments.options) {
-    if (given.option->id == id_strict) options.strict = true;
-    if (given.option->id == id_json) options.json = true;
-    if (given.option->id == id_filter) options.filter = given.value;
-  }
-  if (verb == "conform") return conform(options, rest);
-  return Error{Errc::usage, format("unknown command {}; known is conform", quoted(verb))};
+  const std::string word = arguments.operands.front();
+  arguments.operands.erase(arguments.operands.begin());
+  const auto verb =
+      std::find_if(verbs.begin(), verbs.end(), [&](const Verb& v) { return v.name == word; });
+  if (verb == verbs.end()) return unknown_verb(word);
+  for (const Given& given : arguments.options)
+    if (!belongs_to(*verb, given.option->id))
+      return Error{Errc::usage, format("{} does not take {}", word, long_form(*given.option))};
+  return verb->run(arguments);
 }
 
 }  // namespace

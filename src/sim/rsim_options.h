@@ -1,0 +1,18 @@
+// sim/rsim_options.h - the options of rsim by number, and the commands that take them.
+#pragma once
+#include "commands/cli.h"
+#include "common/result.h"
+
+namespace rota::sim {
+
+enum : int {
+  id_json = commands::option_own,
+  // conform
+  id_strict,
+  id_filter,
+};
+
+/// Each gets its own options and, as operands, what stands behind its name. The exit code.
+Result<int> conform_command(const commands::Arguments& arguments);
+
+}  // namespace rota::sim
