@@ -16,7 +16,8 @@ declare -gA _rota_options=(
   [rinfo]="--gpus -n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
   [rlogs]="-f --follow --tail= -e --error --task= -v --verbose -h --help --usage -V --version"
   [rota]="--json -v --verbose -h --help --usage -V --version"
-  [rsim]="--strict --filter= --json -v --verbose -h --help --usage -V --version"
+  [rsim]="--strict --filter= --nodes= --tasks= --arrivals= --seed= --policy= --time --json
+    -v --verbose -h --help --usage -V --version"
 )
 _rota_states="PENDING STARTING RUNNING COMPLETING COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL OUT_OF_MEMORY
   LAUNCH_FAILED all"
@@ -50,6 +51,8 @@ _rota_argument() {
     rqueue:-j | rqueue:--job | rqueue:--jobs) _rota_words "$word" "$(_rota_jobs)" ;;
     rqueue:--name | rcancel:-n | rcancel:--name | rcancel:--job-name) _rota_words "$word" "$(_rota_jobs j)" ;;
     rcancel:-s | rcancel:--signal) _rota_words "$word" "$(compgen -A signal SIG | sed 's/^SIG//')" ;;
+    rsim:--policy) _rota_words "$word" least-loss first-fit ;;
+    rsim:--nodes | rsim:--tasks | rsim:--arrivals) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     *) COMPREPLY=() ;;
   esac
 }
@@ -62,7 +65,7 @@ _rota_operand() {
     rcancel | rlogs) _rota_words "$word" "$(_rota_jobs)" ;;
     rinfo) _rota_words "$word" "$(_rota_nodes)" ;;
     rota) _rota_words "$word" version ping submit queue cancel info logs ;;
-    rsim) mapfile -t COMPREPLY < <(compgen -W conform -- "$word"; compgen -f -- "$word") ;;
+    rsim) mapfile -t COMPREPLY < <(compgen -W "conform pack" -- "$word"; compgen -f -- "$word") ;;
   esac
 }
 

@@ -18,6 +18,14 @@ constexpr auto table = std::to_array<Option>({
     {id_strict, 0, "strict", "", "conform: compare nodes and shared GPUs too", Scope::command_line},
     {id_filter, 0, "filter", "TEXT", "conform: only cases whose name contains TEXT",
      Scope::command_line},
+    {id_nodes, 0, "nodes", "FILE", "pack: the nodes", Scope::command_line},
+    {id_tasks, 0, "tasks", "FILE", "pack: the tasks", Scope::command_line},
+    {id_arrivals, 0, "arrivals", "FILE", "pack: the orders in which tasks arrive",
+     Scope::command_line},
+    {id_seed, 0, "seed", "N", "pack: only the order of this seed", Scope::command_line},
+    {id_policy, 0, "policy", "NAME", "pack: least-loss (the default) or first-fit",
+     Scope::command_line},
+    {id_time, 0, "time", "", "pack: show the CPU time of a decision too", Scope::command_line},
     {id_json, 0, "json", "", "print the result as JSON", Scope::command_line},
     verbose_option,
     help_option,
@@ -25,7 +33,10 @@ constexpr auto table = std::to_array<Option>({
     version_option,
 });
 
-constexpr std::array<std::string_view, 1> synopses{"[OPTION...] conform FILE..."};
+constexpr std::array<std::string_view, 2> synopses{
+    "[OPTION...] conform FILE...",
+    "[OPTION...] pack --nodes=FILE --tasks=FILE --arrivals=FILE",
+};
 
 constexpr Command command{
     .name = "rsim",
@@ -41,8 +52,11 @@ struct Verb {
 };
 
 constexpr std::array<int, 2> conform_options{id_strict, id_filter};
+constexpr std::array<int, 6> pack_options{id_nodes, id_tasks,  id_arrivals,
+                                          id_seed,  id_policy, id_time};
 constexpr auto verbs = std::to_array<Verb>({
     {"conform", conform_options, conform_command},
+    {"pack", pack_options, pack_command},
 });
 
 Error unknown_verb(std::string_view word) {
@@ -51,7 +65,7 @@ Error unknown_verb(std::string_view word) {
   const auto near = nearest(word, names);
   return {Errc::usage,
           format("unknown command {}; {}", quoted(word),
-                 near.empty() ? "known is conform" : format("did you mean '{}'?", near))};
+                 near.empty() ? "known are conform and pack" : format("did you mean '{}'?", near))};
 }
 
 bool belongs_to(const Verb& verb, int id) {
@@ -60,7 +74,7 @@ bool belongs_to(const Verb& verb, int id) {
 }
 
 Result<int> run_verb(Program&, Arguments arguments) {
-  if (arguments.operands.empty()) return Error{Errc::usage, "what to do? conform"};
+  if (arguments.operands.empty()) return Error{Errc::usage, "what to do? conform or pack"};
   const std::string word = arguments.operands.front();
   arguments.operands.erase(arguments.operands.begin());
   const auto verb =

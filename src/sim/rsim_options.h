@@ -10,9 +10,17 @@ enum : int {
   // conform
   id_strict,
   id_filter,
+  // pack
+  id_nodes,
+  id_tasks,
+  id_arrivals,
+  id_seed,
+  id_policy,
+  id_time,
 };
 
 /// Each gets its own options and, as operands, what stands behind its name. The exit code.
 Result<int> conform_command(const commands::Arguments& arguments);
+Result<int> pack_command(const commands::Arguments& arguments);
 
 }  // namespace rota::sim
