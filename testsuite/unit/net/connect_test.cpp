@@ -194,10 +194,11 @@ TEST(Connect, MungedHangsUnderACommand) {
   EXPECT_EQ(here.ping(1), "pong 1");
   munged.freeze();
   options.limit = 200ms;
-  if (children_hear_signals)
+  if (children_hear_signals) {
     EXPECT_EQ(end_of_command(options),
               "rsubmit: authentication failed: " + server.address() + ": munged at " +
                   munged.socket() + " did not answer within 200ms; is munged running?\nexit 7");
+  }
   options.munge_socket = "/nowhere/socket";
   EXPECT_NE(error_of(options).find("munged at /nowhere/socket: "), std::string::npos);
 }
