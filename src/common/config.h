@@ -1,4 +1,4 @@
-// common/config.h - rota.yaml: every key once, read and checked; the one door to libyaml.
+// common/config.h - rota.yaml: every key once, read and checked.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -254,8 +254,11 @@ TEST(ConfigErrors, SizeAndDepthAreBounded) {
   EXPECT_EQ(refused(std::string((1 << 20) + 1, '#')), "r.yaml:1:1: the file is over 1048576 bytes");
   EXPECT_EQ(refused(std::string(1 << 20, '#')), "taken");
   EXPECT_EQ(refused("cluster: {name: " + std::string(500'000, '[')),
+            "r.yaml:1:23: values are nested over 8 deep");
+  EXPECT_EQ(refused(std::string(500'000, '{')), "r.yaml:1:9: values are nested over 8 deep");
+  EXPECT_EQ(refused("cluster: {name: [x]}"),
             "r.yaml:1:17: cluster.name takes a string, not a list");
-  EXPECT_EQ(refused(std::string(500'000, '{')), "r.yaml:1:2: the name of a section is needed here");
+  EXPECT_EQ(refused("{{a: b}: c}"), "r.yaml:1:2: the name of a section is needed here");
 }
 
 TEST(ConfigErrors, ValuesThatDoNotGoTogether) {
