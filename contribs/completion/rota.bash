@@ -5,9 +5,10 @@
 
 # Every spelling of every option; those that take an argument end in "=".
 declare -gA _rota_options=(
-  [rsubmit]="-J= --job-name= --name= -A= --project= --account= -G= --gpus= --gpus-per-node= -g=
-    --gpus-per-task= --gpu= -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem= -t= --time=
-    -o= --output= -e= --error= -D= --chdir= --kind= --requeue --no-requeue --wrap= -W --wait -P --parsable --json
+  [rsubmit]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus= --gpus-per-node=
+    -g= --gpus-per-task= --gpu= -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem= -t= --time=
+    -o= --output= -e= --error= -D= --chdir= --kind= --interactive --inference --priority= --preemptible
+    --non-preemptible --requeue --no-requeue --wrap= -W --wait -P --parsable --json
     -Q --quiet -v --verbose -h --help --usage -V --version"
   [rqueue]="-u= --user= --me -A= --project= --account= -t= --state= --states= --name= -j= --job= --jobs= -a --all
     -o= --format= -n --noheader -P --parsable --json --watch -v --verbose -h --help --usage -V --version"
@@ -42,6 +43,8 @@ _rota_argument() {
   local command=$1 option=$2 word=$3
   case $command:$option in
     rsubmit:--kind) _rota_words "$word" train interactive inference ;;
+    rsubmit:--priority)
+      _rota_words "$word" very-low low medium-low medium medium-high high very-high ;;
     rsubmit:-D | rsubmit:--chdir) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     rsubmit:-o | rsubmit:-e | rsubmit:--output | rsubmit:--error)
       mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;

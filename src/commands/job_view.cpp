@@ -36,6 +36,7 @@ Table job_table() {
                 {"USER", Align::left, true},
                 {"PROJECT", Align::left, true},
                 {"KIND"},
+                {"PRIORITY", Align::right},
                 {"STATE"},
                 {"TIME", Align::right},
                 {"GPUS", Align::right},
@@ -49,6 +50,7 @@ void add_row(Table& table, const JobView& job) {
   table.add(job.owner.user);
   table.add(job.spec.project);
   table.add(name_of(job.spec.kind));
+  table.add(fmt::format_int(job.spec.priority_or_kinds()).c_str());
   table.add(name_of(job.state), colour_of(job.state));
   table.add(elapsed_format(elapsed_of(job)));
   table.add(fmt::format_int(job.gpu_count).c_str());
@@ -85,6 +87,9 @@ void write_job(JsonWriter& json, const JobView& job) {
   json.field_or_null("elapsed_seconds", bool(job.start_time), job.elapsed_ms / 1000);
   json.field("tasks", job.spec.task_count);
   json.field("cpus", std::uint64_t{job.spec.task_count} * job.spec.task.cpu_count);
+  json.field_or_null("queue", !job.spec.queue.empty(), job.spec.queue);
+  json.field("priority", job.spec.priority_or_kinds());
+  json.field("preemptible", job.spec.is_preemptible());
   json.end_object();
 }
 

@@ -28,6 +28,12 @@ enum : int {
   id_error,
   id_directory,
   id_kind,
+  id_interactive,
+  id_inference,
+  id_queue,
+  id_priority,
+  id_preemptible,
+  id_non_preemptible,
   id_requeue,
   id_no_requeue,
   id_wrap,
@@ -42,6 +48,8 @@ constexpr auto table = std::to_array<Option>({
     {id_name, 'J', "job-name", "NAME", "name of the job; default: the script's or command's name",
      job, "name"},
     {id_project, 'A', "project", "NAME", "project that the job belongs to", job, "account"},
+    {id_queue, 'p', "queue", "NAME", "queue that the job goes through; default: the project's", job,
+     "partition"},
     {id_gpus, 'G', "gpus", "N", "GPUs of the whole job", job},
     {id_gpus_per_node, 0, "gpus-per-node", "N", "GPUs on each node", job},
     {id_gpus_per_task, 'g', "gpus-per-task", "N", "GPUs of each task", job, "gpu"},
@@ -56,6 +64,17 @@ constexpr auto table = std::to_array<Option>({
     {id_error, 'e', "error", "FILE", "file for errors; default: the output's", job},
     {id_directory, 'D', "chdir", "DIR", "working directory of the job; default: this one", job},
     {id_kind, 0, "kind", "KIND", "train (default), interactive or inference", job},
+    {id_interactive, 0, "interactive", "", "the same as --kind=interactive: a person waits for it",
+     job},
+    {id_inference, 0, "inference", "", "the same as --kind=inference: it serves others", job},
+    {id_priority, 0, "priority", "N",
+     "a number, or very-low, low, medium-low, medium, medium-high, high, very-high; default: by "
+     "kind",
+     job},
+    {id_preemptible, 0, "preemptible", "",
+     "others may take its resources back; the default for train", job},
+    {id_non_preemptible, 0, "non-preemptible", "",
+     "nobody takes its resources back; the default for the other kinds", job},
     {id_requeue, 0, "requeue", "", "start the job again when its node fails (default)", job},
     {id_no_requeue, 0, "no-requeue", "", "never start the job a second time", job},
     {id_wrap, 0, "wrap", "COMMAND", "run this shell command line instead of a script",
@@ -140,6 +159,14 @@ Result<JobKind> kind_from(const Given& given) {
                                  quoted(given.value)));
 }
 
+Result<std::int32_t> priority_of(const Given& given) {
+  if (const auto priority = priority_from(given.value)) return *priority;
+  return bad_value(given, format("{} is no priority; write 1 to {}, or very-low (25), low (40), "
+                                 "medium-low (65), medium (80), medium-high (90), high (125), "
+                                 "very-high (150)",
+                                 quoted(given.value), JobBounds::priority_max));
+}
+
 /// Where the number of an option goes.
 std::optional<std::uint32_t>& slot_of(int id, ShapeRequest& shape) {
   switch (id) {
@@ -179,6 +206,9 @@ Result<void> apply_text(const Given& given, SubmitOptions& options) {
       break;
     case id_project:
       options.project = std::move(text);
+      break;
+    case id_queue:
+      options.queue = std::move(text);
       break;
     case id_output:
       options.output = std::move(text);
@@ -231,6 +261,7 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
   switch (given.option->id) {
     case id_name:
     case id_project:
+    case id_queue:
     case id_output:
     case id_error:
     case id_directory:
@@ -258,6 +289,18 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
       ROTA_TRY(options.kind, kind_from(given));
       return {};
     }
+    case id_interactive:
+    case id_inference:
+      options.kind = given.option->id == id_interactive ? JobKind::interactive : JobKind::inference;
+      return {};
+    case id_priority: {
+      ROTA_TRY(options.priority, priority_of(given));
+      return {};
+    }
+    case id_preemptible:
+    case id_non_preemptible:
+      options.preemptible = given.option->id == id_preemptible;
+      return {};
     case id_requeue:
     case id_no_requeue:
       options.requeue = given.option->id == id_requeue;
@@ -291,6 +334,10 @@ Result<JobSpec> job_spec_from(const SubmitOptions& options, std::string_view def
   if (options.project) spec.project = *options.project;
   spec.kind = options.kind.value_or(JobKind::train);
   spec.requeue = options.requeue.value_or(true);
+  spec.queue = options.queue.value_or("");
+  spec.priority = options.priority.value_or(0);
+  if (options.preemptible)
+    spec.preemptibility = *options.preemptible ? Preemptibility::yes : Preemptibility::no;
   if (options.time_limit) {
     // A limit of half a second is a limit: rounded up, it does not become "none".
     spec.time_limit_seconds = std::chrono::ceil<std::chrono::seconds>(*options.time_limit).count();

@@ -16,6 +16,9 @@ struct SubmitOptions {
   std::optional<std::string> name;
   std::optional<std::string> project;
   std::optional<JobKind> kind;
+  std::optional<std::string> queue;
+  std::optional<std::int32_t> priority;
+  std::optional<bool> preemptible;
   std::optional<bool> requeue;
   std::optional<Duration> time_limit;
   ShapeRequest shape;

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "common/format.h"
+#include "common/units.h"
 #include "model/output_path.h"
 
 namespace rota {
@@ -37,6 +38,15 @@ struct KindWord {
 constexpr std::array kind_words{KindWord{JobKind::train, "train"},
                                 KindWord{JobKind::interactive, "interactive"},
                                 KindWord{JobKind::inference, "inference"}};
+
+struct PriorityWord {
+  std::string_view name;
+  std::int32_t priority;
+};
+constexpr std::array priority_words{PriorityWord{"very-low", 25},    PriorityWord{"low", 40},
+                                    PriorityWord{"medium-low", 65},  PriorityWord{"medium", 80},
+                                    PriorityWord{"medium-high", 90}, PriorityWord{"high", 125},
+                                    PriorityWord{"very-high", 150}};
 
 bool same_word(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
@@ -106,6 +116,26 @@ std::optional<JobKind> job_kind_from(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<std::int32_t> priority_from(std::string_view text) {
+  for (const auto& word : priority_words)
+    if (same_word(text, word.name)) return word.priority;
+  const auto number = number_parse(text, JobBounds::priority_max);
+  if (!number || *number == 0) return std::nullopt;
+  return static_cast<std::int32_t>(*number);
+}
+
+std::int32_t JobSpec::priority_or_kinds() const {
+  if (priority != 0) return priority;
+  switch (kind) {
+    case JobKind::interactive:
+      return is_preemptible() ? 75 : 100;
+    case JobKind::inference:
+      return 125;
+    default:
+      return 50;
+  }
+}
+
 std::string_view name_of(WaitReason reason) {
   switch (reason) {
     case WaitReason::none:
@@ -123,8 +153,14 @@ std::string_view name_of(WaitReason reason) {
 Result<void> validate(const JobSpec& spec) {
   ROTA_CHECK(check_word("the job's name", spec.name, false));
   ROTA_CHECK(check_word("the project", spec.project, false));
+  ROTA_CHECK(check_word("the queue", spec.queue, true));
   if (name_of(spec.kind) == "unknown")
     return invalid("the kind is none of train, interactive, inference");
+  if (spec.preemptibility > Preemptibility::no)
+    return invalid("whether it may be preempted is none of by kind, yes, no");
+  if (spec.priority < 0 || spec.priority > JobBounds::priority_max)
+    return invalid(format("the priority is {}, it must be 1 to {}, or 0 for its kind's",
+                          spec.priority, JobBounds::priority_max));
   ROTA_CHECK(check_count("the number of tasks", spec.task_count, 1, JobBounds::task_count_max));
   ROTA_CHECK(check_count("the number of nodes", spec.node_count, 0, JobBounds::node_count_max));
   if (spec.node_count > spec.task_count)

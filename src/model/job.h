@@ -17,6 +17,9 @@ namespace rota {
 
 enum class JobKind : std::uint8_t { train = 1, interactive = 2, inference = 3 };
 
+/// Whether others may take back what a job holds. By its kind: train yes, the others no.
+enum class Preemptibility : std::uint8_t { by_kind = 0, yes = 1, no = 2 };
+
 /// Numbers are on the wire and in the store: never changed, never reused. Names are users.md 1.7.
 enum class JobState : std::uint8_t {
   pending = 1,
@@ -40,6 +43,9 @@ std::optional<JobState> job_state_from(std::string_view text);
 inline bool is_final(JobState state) { return state >= JobState::completed; }
 std::string_view name_of(JobKind kind);
 std::optional<JobKind> job_kind_from(std::string_view text);
+/// A number from 1 to JobBounds::priority_max, or one of the names from very-low (25) to very-high
+/// (150).
+std::optional<std::int32_t> priority_from(std::string_view text);
 
 /// Why a pending job waits: Slurm's short words, with the numbers behind them in JobView::reason.
 enum class WaitReason : std::uint8_t {
@@ -72,7 +78,7 @@ struct NodeRequest {
 /// What the scheduler and the queue need to know of a job. Small: a million of them wait in memory.
 struct JobSpec {
   std::string name;
-  std::string project = "default";
+  std::string project = "default";  // submitted "": the user's default project
   JobKind kind = JobKind::train;
   std::uint32_t task_count = 1;
   std::uint32_t node_count = 0;  // 0: as few as possible
@@ -80,7 +86,17 @@ struct JobSpec {
   NodeRequest node;
   std::int64_t time_limit_seconds = 0;  // 0: none
   bool requeue = true;                  // may start again after its node failed
+  std::string queue;                    // "": none
+  std::int32_t priority = 0;            // 0: its kind's; higher is served first in its project
+  Preemptibility preemptibility = Preemptibility::by_kind;
 
+  bool is_preemptible() const {
+    if (preemptibility == Preemptibility::by_kind) return kind == JobKind::train;
+    return preemptibility == Preemptibility::yes;
+  }
+  /// Its own, or its kind's: train 50, interactive 100 (75 when it may be preempted), inference
+  /// 125.
+  std::int32_t priority_or_kinds() const;
   /// GPUs of the whole job, when it runs on `node_count` nodes (at least one).
   std::uint64_t gpu_total() const {
     return std::uint64_t{task_count} * task.gpu_count +
@@ -90,7 +106,7 @@ struct JobSpec {
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
   static auto fields(auto& m) {
     return std::tie(m.name, m.project, m.kind, m.task_count, m.node_count, m.task, m.node,
-                    m.time_limit_seconds, m.requeue);
+                    m.time_limit_seconds, m.requeue, m.queue, m.priority, m.preemptibility);
   }
 };
 
@@ -252,6 +268,7 @@ struct JobBounds {
   static constexpr std::uint32_t node_count_max = 100'000;
   static constexpr std::uint32_t gpus_per_task_max = 1024;
   static constexpr std::uint32_t cpus_per_task_max = 65'536;
+  static constexpr std::int32_t priority_max = 1'000'000;
   static constexpr std::size_t name_bytes_max = 256;
   static constexpr std::size_t script_bytes_max = 4 << 20;
   static constexpr std::size_t environment_bytes_max = 4 << 20;

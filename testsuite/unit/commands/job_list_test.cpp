@@ -71,10 +71,10 @@ std::string listed(const std::string& line, const std::vector<JobView>& jobs) {
 
 TEST(JobListing, ComesInTheFormThatWasAskedFor) {
   EXPECT_EQ(listed("", {}),
-            "JOBID NAME USER PROJECT KIND STATE TIME GPUS NODES NODELIST(REASON)\n");
+            "JOBID NAME USER PROJECT KIND PRIORITY STATE TIME GPUS NODES NODELIST(REASON)\n");
   EXPECT_EQ(listed("-n", {}), "");
   EXPECT_EQ(listed("-P -n", {running_job()}),
-            "12|train|ada|vision|train|RUNNING|01:02:03|2|2|dgx[1-2]\n");
+            "12|train|ada|vision|train|50|RUNNING|01:02:03|2|2|dgx[1-2]\n");
   EXPECT_EQ(listed("-o %i,%T", {running_job(), waiting_job()}),
             "JOBID,STATE\n12,RUNNING\n13,PENDING\n");
   EXPECT_EQ(listed("-n -o %i", {running_job()}), "12\n");
@@ -93,7 +93,7 @@ TEST(JobListing, LaterListsHaveNoHeaderAndTheSameColumns) {
   listing.take();
   listing.add({running_job()});
   EXPECT_EQ(listing.take(),
-            "   12 train       ada  vision  train RUNNING 01:02:03    2     2 dgx[1-2]\n");
+            "   12 train       ada  vision  train       50 RUNNING 01:02:03    2     2 dgx[1-2]\n");
 }
 
 TEST(JobListing, RunningTimeIsCountedFromTheStart) {

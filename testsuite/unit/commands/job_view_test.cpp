@@ -33,10 +33,10 @@ TEST(JobTable, ShowsWhatIsAskedMost) {
   Table table = job_table();
   for (const JobView& job : {running_job(), waiting_job(), failed_job()}) add_row(table, job);
   EXPECT_EQ("\n" + table.render({}), R"(
-JOBID NAME  USER PROJECT KIND  STATE       TIME GPUS NODES NODELIST(REASON)
-   12 train ada  vision  train RUNNING 01:02:03    2     2 dgx[1-2]
-   13 big   bob  default train PENDING     0:00   16     1 (Resources: asks for 16 GPUs, 6 are free)
-    9 train ada  vision  train FAILED  01:02:03    2     2 (exit code 3)
+JOBID NAME  USER PROJECT KIND  PRIORITY STATE       TIME GPUS NODES NODELIST(REASON)
+   12 train ada  vision  train       50 RUNNING 01:02:03    2     2 dgx[1-2]
+   13 big   bob  default train       50 PENDING     0:00   16     1 (Resources: asks for 16 GPUs, 6 are free)
+    9 train ada  vision  train       50 FAILED  01:02:03    2     2 (exit code 3)
 )");
 }
 
@@ -56,6 +56,13 @@ TEST(JobFormat, NamesReachWhatHasNoLetter) {
   EXPECT_EQ(line_of("%{reason_detail}", waiting_job()), "DETAIL\nasks for 16 GPUs, 6 are free\n");
 }
 
+TEST(JobFormat, QueueAndPriority) {
+  JobView job = running_job();
+  job.spec.queue = "long";
+  job.spec.kind = JobKind::interactive;
+  EXPECT_EQ(line_of("%P %Q %{preemptible}", job), "QUEUE PRIORITY PREEMPTIBLE\nlong 100 no\n");
+}
+
 TEST(JobFormat, WidthsAreExact) {
   EXPECT_EQ(line_of("[%8i] [%.8i] [%.3T] [%3T]", running_job()),
             "[JOBID   ] [   JOBID] [STA] [STA]\n[12      ] [      12] [RUN] [RUN]\n");
@@ -70,8 +77,8 @@ TEST(JobFormat, ValuesCannotForgeALine) {
 }
 
 TEST(JobFormat, ErrorsNameTheColumn) {
-  EXPECT_TRUE(line_of("%i %Q", running_job())
-                  .starts_with("column 4: unknown field '%Q'; known are %i (id), "));
+  EXPECT_TRUE(line_of("%i %Z", running_job())
+                  .starts_with("column 4: unknown field '%Z'; known are %i (id), "));
   EXPECT_TRUE(line_of("%{nope}", running_job()).starts_with("column 1: unknown field '%{nope}'; "));
   EXPECT_EQ(line_of("%i %", running_job()),
             "column 4: the format ends after %; write %% for a percent sign");
@@ -96,7 +103,8 @@ TEST(JobJson, ARunningJob) {
       R"("state":"RUNNING","gpus":2,"nodes":["dgx1","dgx2"],)"
       R"("submit_time":"2026-11-16T02:00:00Z","start_time":"2026-11-16T02:01:00Z",)"
       R"("end_time":null,"reason":null,"reason_detail":null,"restarts":0,"exit_code":null,)"
-      R"("exit_signal":null,"time_limit_seconds":7200,"elapsed_seconds":3723,"tasks":2,"cpus":8})");
+      R"("exit_signal":null,"time_limit_seconds":7200,"elapsed_seconds":3723,"tasks":2,"cpus":8,)"
+      R"("queue":null,"priority":50,"preemptible":true})");
 }
 
 TEST(JobJson, AWaitingJob) {
@@ -106,7 +114,8 @@ TEST(JobJson, AWaitingJob) {
       R"("state":"PENDING","gpus":16,"nodes":[],"submit_time":"2026-11-16T02:00:01Z",)"
       R"("start_time":null,"end_time":null,"reason":"Resources",)"
       R"("reason_detail":"asks for 16 GPUs, 6 are free","restarts":0,"exit_code":null,)"
-      R"("exit_signal":null,"time_limit_seconds":null,"elapsed_seconds":null,"tasks":1,"cpus":1})");
+      R"("exit_signal":null,"time_limit_seconds":null,"elapsed_seconds":null,"tasks":1,"cpus":1,)"
+      R"("queue":null,"priority":50,"preemptible":true})");
 }
 
 TEST(JobJson, HowAJobEnded) {

@@ -18,6 +18,10 @@ std::string text_of(const JobSpec& spec) {
   if (spec.node.memory_bytes != 0) text += format(", {} bytes", spec.node.memory_bytes);
   if (spec.time_limit_seconds != 0) text += format(", {} s", spec.time_limit_seconds);
   if (!spec.requeue) text += ", no requeue";
+  if (!spec.queue.empty()) text += ", queue " + spec.queue;
+  if (spec.priority != 0) text += format(", priority {}", spec.priority);
+  if (spec.preemptibility == Preemptibility::yes) text += ", preemptible";
+  if (spec.preemptibility == Preemptibility::no) text += ", not preemptible";
   return text;
 }
 
@@ -51,6 +55,20 @@ TEST(SubmitOptions, SayWhatTheJobIs) {
             "a in other, train, 0 nodes, 4 tasks, 1+0 GPUs");
   EXPECT_EQ(line("-N 2 --gpus-per-node=8 --ntasks-per-node 8"),
             "job.sh in default, train, 2 nodes, 16 tasks, 0+8 GPUs");
+}
+
+TEST(SubmitOptions, SayHowItIsServed) {
+  EXPECT_EQ(line("--interactive -p notebooks"),
+            "job.sh in default, interactive, 0 nodes, 1 tasks, 0+0 GPUs, queue notebooks");
+  EXPECT_EQ(line("--inference --partition a --queue b --priority very-high"),
+            "job.sh in default, inference, 0 nodes, 1 tasks, 0+0 GPUs, queue b, priority 150");
+  EXPECT_EQ(line("--kind inference --interactive --preemptible --priority 7"),
+            "job.sh in default, interactive, 0 nodes, 1 tasks, 0+0 GPUs, priority 7, preemptible");
+  EXPECT_EQ(line("--preemptible --non-preemptible"),
+            "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs, not preemptible");
+  EXPECT_EQ(line("--priority 0"),
+            "--priority: '0' is no priority; write 1 to 1000000, or very-low (25), low (40), "
+            "medium-low (65), medium (80), medium-high (90), high (125), very-high (150)");
 }
 
 TEST(SubmitOptions, MemoryAndTimeHaveUnits) {

@@ -72,6 +72,35 @@ TEST(WaitReason, HasSlurmsWords) {
   EXPECT_EQ(name_of(WaitReason::node_down), "ReqNodeNotAvail");
 }
 
+TEST(Priority, IsANumberOrAName) {
+  std::string numbers;
+  for (const char* name :
+       {"very-low", "low", "medium-low", "medium", "medium-high", "high", "Very-High", "7"})
+    numbers += std::to_string(priority_from(name).value_or(-1)) + " ";
+  EXPECT_EQ(numbers, "25 40 65 80 90 125 150 7 ");
+  for (const char* none : {"", "0", "-1", "1000001", "highest", "5x"})
+    EXPECT_FALSE(priority_from(none)) << none;
+}
+
+TEST(Priority, IsTheKindsByDefault) {
+  JobSpec spec;
+  EXPECT_EQ(spec.priority_or_kinds(), 50);
+  EXPECT_TRUE(spec.is_preemptible());
+  spec.kind = JobKind::interactive;
+  EXPECT_EQ(spec.priority_or_kinds(), 100);
+  EXPECT_FALSE(spec.is_preemptible());
+  spec.preemptibility = Preemptibility::yes;
+  EXPECT_EQ(spec.priority_or_kinds(), 75);
+  EXPECT_TRUE(spec.is_preemptible());
+  spec.kind = JobKind::inference;
+  EXPECT_EQ(spec.priority_or_kinds(), 125);
+  spec.priority = 40;
+  EXPECT_EQ(spec.priority_or_kinds(), 40);
+  spec.kind = JobKind::train;
+  spec.preemptibility = Preemptibility::no;
+  EXPECT_FALSE(spec.is_preemptible());
+}
+
 TEST(JobSpec, CountsTheGpusOfTheWholeJob) {
   JobSpec spec;
   spec.task_count = 3;
@@ -109,6 +138,12 @@ TEST(ValidateSpec, NamesTheFieldThatIsWrong) {
   EXPECT_EQ(spec_after([](JobSpec& s) { s.project = ""; }), "invalid job: the project is empty");
   EXPECT_EQ(spec_after([](JobSpec& s) { s.kind = static_cast<JobKind>(9); }),
             "invalid job: the kind is none of train, interactive, inference");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.queue = "a\x7f"; }),
+            "invalid job: the queue has a control character at byte 2");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.priority = -1; }),
+            "invalid job: the priority is -1, it must be 1 to 1000000, or 0 for its kind's");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.preemptibility = static_cast<Preemptibility>(3); }),
+            "invalid job: whether it may be preempted is none of by kind, yes, no");
   EXPECT_EQ(spec_after([](JobSpec& s) { s.task_count = 0; }),
             "invalid job: the number of tasks is 0, it must be 1 to 1000000");
   EXPECT_EQ(spec_after([](JobSpec& s) { s.node_count = 5; }),
