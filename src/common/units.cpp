@@ -245,6 +245,50 @@ std::string size_format(std::uint64_t bytes) {
   return number + std::string(size_units[unit].name);
 }
 
+std::string size_exact(std::uint64_t bytes) {
+  std::size_t unit = size_units.size() - 1;
+  while (unit > 0 && (bytes == 0 || bytes % size_units[unit].bytes != 0)) --unit;
+  return format("{}{}", bytes / size_units[unit].bytes, size_units[unit].name);
+}
+
+Result<std::int64_t> decimal_parse(std::string_view text, unsigned digits, std::int64_t max) {
+  const auto error = [&](std::string_view what) {
+    return invalid(format("{} {}, such as 4{}", quoted(text), what, digits > 0 ? " or 1.5" : ""));
+  };
+  std::string_view rest = text;
+  if (rest.empty() || !is_digit(rest.front())) return error("is no number; write digits");
+  Wide units = take_number(rest);
+  std::size_t behind = 0;
+  if (!rest.empty() && rest.front() == '.') {
+    rest.remove_prefix(1);
+    for (; !rest.empty() && is_digit(rest.front()); rest.remove_prefix(1)) {
+      if (++behind > digits)
+        return invalid(format("{} has more than {} digits behind the point", quoted(text), digits));
+      units = units * 10 + static_cast<unsigned>(rest.front() - '0');
+    }
+    if (behind == 0) return error("ends with its point; write digits");
+  }
+  if (!rest.empty()) return error("is no number; write digits");
+  for (; behind < digits; ++behind) units *= 10;
+  if (units > static_cast<Wide>(max))
+    return invalid(format("{} is too large; at most {} is allowed", quoted(text),
+                          decimal_format(max, digits)));
+  return static_cast<std::int64_t>(units);
+}
+
+std::string decimal_format(std::int64_t units, unsigned digits) {
+  std::uint64_t scale = 1;
+  for (unsigned i = 0; i < digits; ++i) scale *= 10;
+  const bool negative = units < 0;
+  auto value = static_cast<std::uint64_t>(units);
+  if (negative) value = 0 - value;
+  std::string text = format("{}{}", negative ? "-" : "", value / scale);
+  if (value % scale == 0) return text;
+  std::string fraction = format("{:0{}}", value % scale, digits);
+  fraction.erase(fraction.find_last_not_of('0') + 1);
+  return text + "." + fraction;
+}
+
 std::string rfc3339(WallTime time) {
   if (!time) return "";
   std::int64_t seconds = time.microseconds / 1'000'000;

@@ -28,6 +28,16 @@ Result<std::uint64_t> size_parse(std::string_view text, std::uint64_t unit);
 /// The largest binary unit that keeps three digits: "32GiB", "1.5TiB", "0B".
 std::string size_format(std::uint64_t bytes);
 
+/// The same bytes written exactly, in the largest unit that holds them without a fraction: "1TiB",
+/// "1536MiB", "0B".
+std::string size_exact(std::uint64_t bytes);
+
+/// A decimal number with at most `digits` behind the point, in units of its last digit: "1.5" with
+/// 6 digits is 1500000. At most `max` such units; no sign.
+Result<std::int64_t> decimal_parse(std::string_view text, unsigned digits, std::int64_t max);
+/// "1.5" for 1500000 with 6 digits, "4" for 4000000.
+std::string decimal_format(std::int64_t units, unsigned digits);
+
 /// RFC 3339 in UTC with microseconds cut to seconds: "2026-11-16T03:00:00Z"; "" for never.
 std::string rfc3339(WallTime time);
 

@@ -203,5 +203,31 @@ TEST(Number, IsDigitsWithinItsLimit) {
     EXPECT_EQ(number(text, 10), "'" + text + "' is no number; digits are needed, 0 to 10");
 }
 
+TEST(Decimal, IsExactToItsLastDigit) {
+  EXPECT_EQ(decimal_parse("1.5", 6, 1'000'000'000).value(), 1'500'000);
+  EXPECT_EQ(decimal_parse("0.000001", 6, 1'000'000'000).value(), 1);
+  EXPECT_EQ(decimal_parse("4", 0, 10).value(), 4);
+  EXPECT_EQ(decimal_parse("2.50", 3, 10'000).value(), 2'500);
+  for (const char* bad : {"", ".5", "1.", "-1", "+1", "1,5", "1e3", "1.0000001", "1 ", "1001",
+                          "99999999999999999999999999999999999999999999"})
+    EXPECT_FALSE(decimal_parse(bad, 6, 1'000'000'000)) << bad;
+  EXPECT_EQ(decimal_parse("1.5", 0, 10).error().detail,
+            "'1.5' has more than 0 digits behind the point");
+  EXPECT_EQ(decimal_format(1'500'000, 6), "1.5");
+  EXPECT_EQ(decimal_format(4'000'000, 6), "4");
+  EXPECT_EQ(decimal_format(1, 6), "0.000001");
+  EXPECT_EQ(decimal_format(-2'500, 3), "-2.5");
+  EXPECT_EQ(decimal_format(7, 0), "7");
+}
+
+TEST(Size, IsWrittenExactly) {
+  EXPECT_EQ(size_exact(0), "0B");
+  EXPECT_EQ(size_exact(std::uint64_t{1} << 40), "1TiB");
+  EXPECT_EQ(size_exact(std::uint64_t{3} << 39), "1536GiB");
+  EXPECT_EQ(size_exact(1023), "1023B");
+  for (const std::uint64_t bytes : {std::uint64_t{1}, std::uint64_t{12345678}, UINT64_MAX})
+    EXPECT_EQ(size_parse(size_exact(bytes)).value(), bytes);
+}
+
 }  // namespace
 }  // namespace rota
