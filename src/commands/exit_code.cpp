@@ -10,11 +10,15 @@ ExitCode exit_code_of(Errc code) {
     case Errc::not_found:
     case Errc::no_such_job:
     case Errc::no_such_node:
+    case Errc::no_such_project:
+    case Errc::no_such_queue:
       return exit_not_found;
     case Errc::denied:
       return exit_denied;
     case Errc::never_fits:
     case Errc::queue_full:
+    case Errc::policy_refused:
+    case Errc::org_in_use:
       return exit_refused;
     // A session that could not be made or kept: trying again later may help.
     case Errc::timed_out:

@@ -91,12 +91,13 @@ void note_request(const Program& program, const JobSpec& spec) {
   if (program.verbosity == 0) return;
   const std::string nodes =
       spec.node_count == 0 ? "as few nodes as possible" : format("{} nodes", spec.node_count);
-  program.note(
-      format("job '{}' of project {}, kind {}: {} tasks on {}, {} GPUs and {} CPUs a task, {} "
-             "GPUs and {} of memory a node",
-             spec.name, spec.project, name_of(spec.kind), spec.task_count, nodes,
-             spec.task.gpu_count, spec.task.cpu_count, spec.node.gpu_count,
-             spec.node.memory_bytes == 0 ? "any amount" : size_format(spec.node.memory_bytes)));
+  program.note(format(
+      "job '{}' of {}, kind {}: {} tasks on {}, {} GPUs and {} CPUs a task, {} "
+      "GPUs and {} of memory a node",
+      spec.name, spec.project.empty() ? "your default project" : format("project {}", spec.project),
+      name_of(spec.kind), spec.task_count, nodes, spec.task.gpu_count, spec.task.cpu_count,
+      spec.node.gpu_count,
+      spec.node.memory_bytes == 0 ? "any amount" : size_format(spec.node.memory_bytes)));
 }
 
 std::string answer_text(const SubmitOptions& options, JobId job) {

@@ -331,7 +331,7 @@ Result<std::vector<Given>> directive_options(const Directives& directives, std::
 Result<JobSpec> job_spec_from(const SubmitOptions& options, std::string_view default_name) {
   JobSpec spec;
   spec.name = options.name.value_or(std::string(default_name));
-  if (options.project) spec.project = *options.project;
+  spec.project = options.project.value_or("");  // the controller knows the user's default
   spec.kind = options.kind.value_or(JobKind::train);
   spec.requeue = options.requeue.value_or(true);
   spec.queue = options.queue.value_or("");

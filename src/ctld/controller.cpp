@@ -40,7 +40,7 @@ EngineSettings settings_from(const Config& config) {
   return settings;
 }
 
-net::awaitable<std::string> look_up(std::uint32_t uid) { co_return look_up_user(uid); }
+net::awaitable<UserEntry> look_up(std::uint32_t uid) { co_return look_up_user(uid); }
 
 net::awaitable<Result<void>> probe(Store* store) { co_return store->probe(); }
 
@@ -85,16 +85,22 @@ Result<void> Controller::load() {
 
 bool Controller::is_trusted(std::uint32_t uid) const { return uid == 0 || uid == geteuid(); }
 
-net::awaitable<Owner> Controller::owner_of(net::Peer peer) {
-  Owner owner{peer.uid, peer.gid, {}};
-  if (const auto* name = users_.find(peer.uid, mono_now())) {
-    owner.user = *name;
-    co_return owner;
+net::awaitable<Caller> Controller::caller_of(net::Peer peer) {
+  Caller caller;
+  caller.owner = {peer.uid, peer.gid, {}};
+  caller.is_admin = is_trusted(peer.uid);
+  const UserEntry* known = users_.find(peer.uid, mono_now());
+  if (known == nullptr) {
+    auto work = look_up(peer.uid);
+    UserEntry user = co_await asio::co_spawn(pool_, std::move(work), asio::use_awaitable);
+    users_.put(peer.uid, std::move(user), mono_now());
+    known = users_.find(peer.uid, mono_now());
   }
-  auto work = look_up(peer.uid);
-  owner.user = co_await asio::co_spawn(pool_, std::move(work), asio::use_awaitable);
-  users_.put(peer.uid, owner.user, mono_now());
-  co_return owner;
+  if (known != nullptr) {
+    caller.owner.user = known->name;
+    caller.groups = known->groups;
+  }
+  co_return caller;
 }
 
 net::awaitable<void> Controller::tick() {

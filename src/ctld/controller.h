@@ -62,8 +62,8 @@ class Controller {
                     std::uint32_t call);
   /// The engine was given something: plan, commit, send.
   void wake();
-  /// Who the peer is, by name; looked up off this thread when it is not known.
-  net::awaitable<Owner> owner_of(net::Peer peer);
+  /// Who the peer is, by name and groups; looked up off this thread when it is not known.
+  net::awaitable<Caller> caller_of(net::Peer peer);
 
   /// Of jobs that were submitted in the batch at hand: their nodes need not wait for the store.
   using Payloads = std::unordered_map<JobId, const JobPayload*>;

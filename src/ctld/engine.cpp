@@ -16,7 +16,9 @@ using sched::JobEvent;
 Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
     : settings_(std::move(settings)),
       job_last_(snapshot.job_last),
-      requests_(std::move(snapshot.requests), now.mono) {
+      requests_(std::move(snapshot.requests), now.mono),
+      org_(std::move(snapshot.org), snapshot.org_revision.revision,
+           snapshot.org_revision.serial_last) {
   for (auto& stored : snapshot.nodes) {
     Node node;
     node.id = stored.id;
@@ -37,6 +39,7 @@ Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
       continue;
     }
     ++live_count_;
+    org_.adopt_project(job.spec.project, effects_.rows);
     if (job.state == JobState::pending) queue_.push(job.id, job.spec);
     for (const NodePart& part : job.last->placement) {
       cluster_.take(job.id, part);
@@ -45,7 +48,8 @@ Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
   }
 }
 
-Result<void> Engine::admit(const Owner& owner, JobSpec& spec) const {
+Result<void> Engine::admit(const Owner& owner, const std::vector<std::string>& groups,
+                           JobSpec& spec) const {
   ROTA_CHECK(validate(spec));
   if (owner.uid == 0 && !settings_.root_allowed)
     return Error{Errc::denied, "jobs as root are not allowed here (jobs.root_allowed)"};
@@ -53,14 +57,9 @@ Result<void> Engine::admit(const Owner& owner, JobSpec& spec) const {
     return Error{Errc::queue_full,
                  format("{} jobs have not ended, the limit is {} (jobs.count_max)", live_count_,
                         settings_.job_count_max)};
-  if (spec.time_limit_seconds == 0) spec.time_limit_seconds = settings_.time_limit_default_seconds;
-  if (settings_.time_limit_max_seconds > 0) {
-    if (spec.time_limit_seconds == 0) spec.time_limit_seconds = settings_.time_limit_max_seconds;
-    if (spec.time_limit_seconds > settings_.time_limit_max_seconds)
-      return Error{Errc::job_invalid,
-                   format("the time limit is {} s, at most {} s are allowed (jobs.time_limit_max)",
-                          spec.time_limit_seconds, settings_.time_limit_max_seconds)};
-  }
+  ROTA_CHECK(org_.admit(owner, groups,
+                        {settings_.time_limit_default_seconds, settings_.time_limit_max_seconds},
+                        spec));
   // With no node known yet nothing can be said; else what all nodes together cannot hold is refused
   // now and not after a night in the queue. A class that waits already was found to fit.
   if (nodes_.empty() || queue_.class_of(spec) != nullptr) return {};
@@ -83,7 +82,7 @@ Result<void> Engine::admit(const Owner& owner, JobSpec& spec) const {
 }
 
 Result<JobId> Engine::submit(JobSubmitted event, Now now) {
-  ROTA_CHECK(admit(event.owner, event.spec));
+  ROTA_CHECK(admit(event.owner, event.groups, event.spec));
   ROTA_CHECK(validate(event.payload));
   job_last_ = JobId{job_last_.value + 1};
   Job& job = jobs_[job_last_];

@@ -15,6 +15,7 @@
 
 #include "common/result.h"
 #include "common/time.h"
+#include "ctld/engine_org.h"
 #include "ctld/request_log.h"
 #include "ctld/rows.h"
 #include "model/job.h"
@@ -40,12 +41,22 @@ struct EngineSettings {
 struct Caller {
   Owner owner;
   bool is_admin = false;
+  std::vector<std::string> groups = {};  // Unix groups of the owner
 };
 
 struct JobSubmitted {
   Owner owner;
   JobSpec spec;
   JobPayload payload;
+  std::vector<std::string> groups = {};  // Unix groups of the owner
+};
+
+/// What a change of the organisation does, or would do.
+struct OrgOutcome {
+  std::uint64_t revision = 0;
+  std::vector<std::string> lines;  // the difference; the first of very many
+  std::uint64_t line_count = 0;
+  std::vector<std::string> warnings;
 };
 
 /// A node opened a session: who it is, what it has, what it runs.
@@ -81,6 +92,17 @@ class Engine {
   /// Ends (or signals) the jobs that the filter names, as far as the caller may.
   Result<proto::CancelReply> cancel(const Caller& caller, const JobFilter& filter, int signal,
                                     Now now);
+
+  /// Makes the organisation what `desired` says, all of it or nothing; a dry run only tells. With a
+  /// `revision`, only if nobody has changed it since. What live jobs belong to is not deleted.
+  Result<OrgOutcome> apply_org(const Caller& caller, Org desired, bool dry_run,
+                               std::optional<std::uint64_t> revision);
+  /// The same for one project.
+  Result<OrgOutcome> change_project(const Caller& caller, proto::ProjectVerb verb,
+                                    const std::string& name,
+                                    const std::vector<OrgSetting>& settings);
+  const Org& org() const { return org_.org(); }
+  std::uint64_t org_revision() const { return org_.revision(); }
 
   /// (Re)connects a node and settles what it runs against what it should run.
   NodeId node_joined(NodeJoined event, Now now);
@@ -135,7 +157,10 @@ class Engine {
   NodeView view(const Node& node) const;
 
  private:
-  Result<void> admit(const Owner& owner, JobSpec& spec) const;
+  Result<void> admit(const Owner& owner, const std::vector<std::string>& groups,
+                     JobSpec& spec) const;
+  Result<void> check_unused(const Org& desired) const;
+  Result<OrgOutcome> change_org(Org desired, bool dry_run);
   void advance(Job& job, sched::JobEvent event, JobState final_state = JobState::completed);
   void start(Job& job, Placement placement, Now now);
   void order_launch(const Job& job, const NodePart& part);
@@ -168,6 +193,7 @@ class Engine {
   sched::Cluster cluster_;
   sched::Queue queue_;
   RequestLog requests_;
+  OrgBook org_;
   bool plan_needed_ = true;
 
   std::set<JobId> dirty_;

@@ -10,6 +10,7 @@
 #include "model/ids.h"
 #include "model/job.h"
 #include "model/node.h"
+#include "model/project.h"
 
 namespace rota::ctld {
 
@@ -67,8 +68,22 @@ struct AllocationPut {
   std::int64_t held_ms = 0;  // by the monotonic clock, once it has ended
 };
 
-using Row =
-    std::variant<JobPut, PayloadPut, PayloadDrop, NodePut, RequestPut, RequestDrop, AllocationPut>;
+/// One project, department, queue or user of the organisation.
+struct OrgPut {
+  std::variant<Department, Project, Queue, UserDefaults> item;
+};
+struct OrgDrop {
+  OrgKind kind = OrgKind::project;
+  std::string name;
+};
+/// With every change of the organisation.
+struct OrgRevision {
+  std::uint64_t revision = 0;
+  std::uint64_t serial_last = 0;
+};
+
+using Row = std::variant<JobPut, PayloadPut, PayloadDrop, NodePut, RequestPut, RequestDrop,
+                         AllocationPut, OrgPut, OrgDrop, OrgRevision>;
 
 /// All that a controller needs to go on where the last one stopped.
 struct Snapshot {
@@ -76,6 +91,8 @@ struct Snapshot {
   std::vector<StoredNode> nodes;
   std::vector<StoredRequest> requests;  // ascending by sequence
   JobId job_last;                       // the highest id ever given
+  Org org;                              // not normalized
+  OrgRevision org_revision;
 };
 
 }  // namespace rota::ctld

@@ -36,8 +36,7 @@ net::awaitable<void> serve_session(Controller& controller,
                                    std::shared_ptr<net::Connection> connection) {
   rpc::Session session;
   session.connection = connection;
-  session.caller.owner = co_await controller.owner_of(connection->peer());
-  session.caller.is_admin = controller.is_trusted(connection->peer().uid);
+  session.caller = co_await controller.caller_of(connection->peer());
   co_await read_frames(controller, session);
   controller.watchers().remove(connection.get());
   if (session.node && controller.links().detach(*session.node, connection.get())) {

@@ -1,30 +1,35 @@
-// ctld/users.h - names of users by uid, from the host's user database.
+// ctld/users.h - names and groups of users by uid, from the host's user database.
 #pragma once
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "common/time.h"
 #include "model/job.h"
 
 namespace rota::ctld {
 
-/// The user's name, or the number itself for a uid without one. May block for as long as the host's
-/// user database (LDAP, SSSD) does.
-std::string look_up_user(std::uint32_t uid);
+struct UserEntry {
+  std::string name;                 // or the number itself for a uid without one
+  std::vector<std::string> groups;  // Unix groups by name
+};
 
-/// Names that were looked up, for ten minutes each.
+/// What the host's user database knows. May block for as long as that (LDAP, SSSD) does.
+UserEntry look_up_user(std::uint32_t uid);
+
+/// What was looked up, for ten minutes each.
 class UserCache {
  public:
-  const std::string* find(std::uint32_t uid, MonoTime now) const;
-  void put(std::uint32_t uid, std::string name, MonoTime now);
+  const UserEntry* find(std::uint32_t uid, MonoTime now) const;
+  void put(std::uint32_t uid, UserEntry user, MonoTime now);
 
  private:
   struct Entry {
-    std::string name;
+    UserEntry user;
     MonoTime at;
   };
-  std::map<std::uint32_t, Entry> names_;
+  std::map<std::uint32_t, Entry> users_;
 };
 
 }  // namespace rota::ctld

@@ -152,7 +152,7 @@ std::string_view name_of(WaitReason reason) {
 
 Result<void> validate(const JobSpec& spec) {
   ROTA_CHECK(check_word("the job's name", spec.name, false));
-  ROTA_CHECK(check_word("the project", spec.project, false));
+  ROTA_CHECK(check_word("the project", spec.project, true));
   ROTA_CHECK(check_word("the queue", spec.queue, true));
   if (name_of(spec.kind) == "unknown")
     return invalid("the kind is none of train, interactive, inference");

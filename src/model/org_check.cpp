@@ -84,7 +84,12 @@ class Check {
       return f;
     if (auto f = count(OrgKind::project, org_.projects.size(), Bounds::project_count_max)) return f;
     if (auto f = count(OrgKind::queue, org_.queues.size(), Bounds::queue_count_max)) return f;
-    return count(OrgKind::user, org_.users.size(), Bounds::user_count_max);
+    if (auto f = count(OrgKind::user, org_.users.size(), Bounds::user_count_max)) return f;
+    if (const std::size_t bytes = bytes_of(org_); bytes > Bounds::bytes_max)
+      return here("", format("all of it takes {} bytes, at most {} are allowed; make names and "
+                             "lists of members shorter",
+                             bytes, Bounds::bytes_max));
+    return std::nullopt;
   }
 
   /// Begins with one item: its name, and that it is not there twice.

@@ -67,15 +67,6 @@ Result<const OrgKey<T>*> find_org_key(std::string_view name);
 /// The words as one text, as they stand on a command line: "a,b".
 std::string words_text(const std::vector<std::string>& words);
 
-/// One key and its words, as single changes travel (rproject).
-struct OrgSetting {
-  std::string key;
-  std::vector<std::string> words;
-
-  friend bool operator==(const OrgSetting&, const OrgSetting&) = default;
-  static auto fields(auto& m) { return std::tie(m.key, m.words); }
-};
-
 /// Puts the settings into the project, in order. The error names the key.
 Result<void> apply_settings(Project& project, const std::vector<OrgSetting>& settings);
 

@@ -14,6 +14,12 @@ void sort_words(std::vector<std::string>& words) {
   words.erase(std::unique(words.begin(), words.end()), words.end());
 }
 
+std::size_t words_bytes(const std::vector<std::string>& words) {
+  std::size_t bytes = 0;
+  for (const std::string& word : words) bytes += 4 + word.size();
+  return bytes;
+}
+
 template <class T>
 void sort_by_name(std::vector<T>& list) {
   // Stable, so that of two with one name the first stays the first: find_fault names the second.
@@ -112,6 +118,44 @@ std::string known_departments(const Org& org, std::string_view wanted) {
 }
 std::string known_queues(const Org& org, std::string_view wanted) {
   return known_in(org.queues, wanted);
+}
+
+std::size_t bytes_of(const Project& project) {
+  std::size_t bytes = 180 + project.name.size() + project.department.size() +
+                      project.default_queue.size() + words_bytes(project.users) +
+                      words_bytes(project.groups);
+  // The eleven values that may be absent are mostly absent: counted when they are there.
+  const QuotaPolicy& quota = project.quota;
+  for (const auto* value :
+       {&quota.cpu_quota, &quota.memory_quota, &quota.gpu_limit, &quota.cpu_limit,
+        &quota.memory_limit, &quota.weight, &project.interactive_time_limit_seconds,
+        &project.time_limit_max_seconds})
+    if (!value->has_value()) bytes -= 8;
+  if (project.preemption == PreemptionPolicy{}) bytes -= 32;
+  for (const KindPolicy& kind : project.kinds)
+    bytes += 16 + words_bytes(kind.node_types) + words_bytes(kind.node_groups);
+  for (const UserWeight& weight : project.user_weights) bytes += 16 + weight.user.size();
+  return bytes;
+}
+std::size_t bytes_of(const Department& department) {
+  return 160 + department.name.size() + department.parent.size();
+}
+std::size_t bytes_of(const Queue& queue) {
+  return 60 + queue.name.size() + queue.node_group.size() + words_bytes(queue.projects);
+}
+std::size_t bytes_of(const UserDefaults& user) {
+  return 12 + user.name.size() + user.project.size();
+}
+std::size_t bytes_of(const ShareView& share) {
+  return 120 + share.name.size() + share.parent.size();
+}
+std::size_t bytes_of(const Org& org) {
+  std::size_t bytes = 20;
+  for (const auto& item : org.departments) bytes += bytes_of(item);
+  for (const auto& item : org.projects) bytes += bytes_of(item);
+  for (const auto& item : org.queues) bytes += bytes_of(item);
+  for (const auto& item : org.users) bytes += bytes_of(item);
+  return bytes;
 }
 
 bool is_member(const Project& project, std::string_view user,

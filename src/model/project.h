@@ -152,6 +152,15 @@ struct Org {
   static auto fields(auto& m) { return std::tie(m.departments, m.projects, m.queues, m.users); }
 };
 
+/// One key of projects.yaml and its words, as single changes travel (rproject).
+struct OrgSetting {
+  std::string key;
+  std::vector<std::string> words;
+
+  friend bool operator==(const OrgSetting&, const OrgSetting&) = default;
+  static auto fields(auto& m) { return std::tie(m.key, m.words); }
+};
+
 /// Numbers are in the store: never changed, never reused.
 enum class OrgKind : std::uint8_t { department = 1, project = 2, queue = 3, user = 4 };
 /// "department", "project", "queue", "user".
@@ -165,6 +174,7 @@ struct OrgBounds {
   static constexpr std::size_t user_count_max = 100'000;
   static constexpr std::size_t level_count_max = 64;
   static constexpr std::size_t list_size_max = 10'000;
+  static constexpr std::size_t bytes_max = 15 << 20;  // of all of it: one message takes it
   static constexpr std::int64_t gpus_max = 10'000'000 * gpu_unit;
   static constexpr std::int64_t cpus_max = 1'000'000'000 * cpu_unit;
   static constexpr std::int64_t memory_bytes_max = std::int64_t{1} << 56;
@@ -186,6 +196,13 @@ const UserDefaults* find_user(const Org& org, std::string_view name);
 std::string known_projects(const Org& org, std::string_view wanted);
 std::string known_departments(const Org& org, std::string_view wanted);
 std::string known_queues(const Org& org, std::string_view wanted);
+
+/// About what each takes of a message, and never less.
+std::size_t bytes_of(const Project& project);
+std::size_t bytes_of(const Department& department);
+std::size_t bytes_of(const Queue& queue);
+std::size_t bytes_of(const UserDefaults& user);
+std::size_t bytes_of(const Org& org);
 
 /// Whether a user in these Unix groups belongs to the project.
 bool is_member(const Project& project, std::string_view user,
@@ -234,5 +251,6 @@ struct ShareView {
                     m.held_over_quota, m.waiting, m.usage, m.jobs_running, m.jobs_waiting);
   }
 };
+std::size_t bytes_of(const ShareView& share);
 
 }  // namespace rota

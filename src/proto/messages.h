@@ -5,12 +5,14 @@
 // rctld, 201-299 rgpud and rctld, 301-399 a command and rgpud.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "model/job.h"
 #include "model/node.h"
+#include "model/project.h"
 
 namespace rota::proto {
 
@@ -173,6 +175,70 @@ struct LogsReply {
   static auto fields(auto& m) { return std::tie(m.node, m.address, m.node_uid, m.ticket); }
 };
 
+/// radmin, rproject, rshare -> rctld: all projects, departments, queues and users' defaults, and
+/// with `shares` who holds what. In one or more OrgShowReply frames, whose lists belong one behind
+/// the other.
+struct OrgShowRequest {
+  static constexpr std::uint16_t number = 120;
+  static constexpr std::uint32_t size_max = small_message;
+  bool shares = false;
+  friend bool operator==(const OrgShowRequest&, const OrgShowRequest&) = default;
+  static auto fields(auto& m) { return std::tie(m.shares); }
+};
+struct OrgShowReply {
+  static constexpr std::uint16_t number = 121;
+  static constexpr std::uint32_t size_max = large_message;
+  std::uint64_t revision = 0;
+  Org org;
+  std::vector<ShareView> shares;  // in the order of a tree: each followed by what is below it
+  friend bool operator==(const OrgShowReply&, const OrgShowReply&) = default;
+  static auto fields(auto& m) { return std::tie(m.revision, m.org, m.shares); }
+};
+
+/// radmin apply -> rctld: make it so, all of it or nothing. `dry_run` only says what would change.
+struct OrgApplyRequest {
+  static constexpr std::uint16_t number = 122;
+  static constexpr std::uint32_t size_max = large_message;
+  RequestId request;
+  Org desired;
+  bool dry_run = false;
+  std::optional<std::uint64_t> revision;  // refused when another one has come in between
+  friend bool operator==(const OrgApplyRequest&, const OrgApplyRequest&) = default;
+  static auto fields(auto& m) { return std::tie(m.request, m.desired, m.dry_run, m.revision); }
+};
+struct OrgApplyReply {
+  static constexpr std::uint16_t number = 123;
+  static constexpr std::uint32_t size_max = large_message;
+  std::uint64_t revision = 0;      // after the change; of a dry run the present one
+  std::vector<std::string> lines;  // the difference, as people read it; the first of very many
+  std::uint64_t line_count = 0;
+  std::vector<std::string> warnings;
+  friend bool operator==(const OrgApplyReply&, const OrgApplyReply&) = default;
+  static auto fields(auto& m) { return std::tie(m.revision, m.lines, m.line_count, m.warnings); }
+};
+
+/// rproject -> rctld: one project. Settings are keys and values of projects.yaml.
+enum class ProjectVerb : std::uint8_t { create = 1, update = 2, remove = 3 };
+struct ProjectChangeRequest {
+  static constexpr std::uint16_t number = 124;
+  static constexpr std::uint32_t size_max = large_message;
+  RequestId request;
+  ProjectVerb verb = ProjectVerb::update;
+  std::string name;
+  std::vector<OrgSetting> settings;
+  friend bool operator==(const ProjectChangeRequest&, const ProjectChangeRequest&) = default;
+  static auto fields(auto& m) { return std::tie(m.request, m.verb, m.name, m.settings); }
+};
+struct ProjectChangeReply {
+  static constexpr std::uint16_t number = 125;
+  static constexpr std::uint32_t size_max = large_message;
+  std::uint64_t revision = 0;
+  std::vector<std::string> lines;
+  std::vector<std::string> warnings;
+  friend bool operator==(const ProjectChangeReply&, const ProjectChangeReply&) = default;
+  static auto fields(auto& m) { return std::tie(m.revision, m.lines, m.warnings); }
+};
+
 /// What a node does for one run, for the reconciliation at every (re)connect.
 enum class RunPhase : std::uint8_t { starting = 1, running = 2, ended = 3 };
 struct RunReport {
@@ -314,6 +380,8 @@ using AllMessages =
     std::tuple<ErrorReply, PingRequest, PingReply, SubmitRequest, SubmitReply, CancelRequest,
                CancelReply, QueueRequest, QueueReply, NodesRequest, NodesReply, LogsRequest,
                LogsReply, NodeHello, NodeWelcome, Heartbeat, HeartbeatReply, LaunchRun, EndRun,
-               ForgetRun, SignalRun, RunStarted, RunEnded, LogRead, LogChunk>;
+               ForgetRun, SignalRun, RunStarted, RunEnded, LogRead, LogChunk, OrgShowRequest,
+               OrgShowReply, OrgApplyRequest, OrgApplyReply, ProjectChangeRequest,
+               ProjectChangeReply>;
 
 }  // namespace rota::proto

@@ -1,6 +1,8 @@
 // testsuite/sim/disk.cpp - rows kept in maps.
 #include "sim/disk.h"
 
+#include "model/org_keys.h"
+
 namespace rota::sim {
 
 void Disk::commit(const std::vector<ctld::Row>& rows) {
@@ -17,6 +19,15 @@ void Disk::apply(const ctld::AllocationPut& row) {
   }
 }
 
+void Disk::apply(const ctld::OrgPut& row) {
+  const auto key = std::visit(
+      [](const auto& item) {
+        return std::tuple(org_kind_of<std::remove_cvref_t<decltype(item)>>, item.name);
+      },
+      row.item);
+  org_[key] = row;
+}
+
 ctld::Snapshot Disk::load() const {
   ctld::Snapshot snapshot;
   for (const auto& [id, job] : jobs_) {
@@ -25,6 +36,17 @@ ctld::Snapshot Disk::load() const {
   }
   for (const auto& [id, node] : nodes_) snapshot.nodes.push_back(node);
   for (const auto& [sequence, request] : requests_) snapshot.requests.push_back(request);
+  for (const auto& [key, row] : org_) {
+    if (const auto* department = std::get_if<Department>(&row.item))
+      snapshot.org.departments.push_back(*department);
+    else if (const auto* project = std::get_if<Project>(&row.item))
+      snapshot.org.projects.push_back(*project);
+    else if (const auto* queue = std::get_if<Queue>(&row.item))
+      snapshot.org.queues.push_back(*queue);
+    else
+      snapshot.org.users.push_back(std::get<UserDefaults>(row.item));
+  }
+  snapshot.org_revision = org_revision_;
   return snapshot;
 }
 

@@ -35,12 +35,17 @@ class Disk {
     requests_.erase(requests_.begin(), requests_.upper_bound(row.sequence));
   }
   void apply(const ctld::AllocationPut& row);
+  void apply(const ctld::OrgPut& row);
+  void apply(const ctld::OrgDrop& row) { org_.erase({row.kind, row.name}); }
+  void apply(const ctld::OrgRevision& row) { org_revision_ = row; }
 
   std::map<JobId, Job> jobs_;
   std::map<JobId, JobPayload> payloads_;
   std::map<NodeId, ctld::StoredNode> nodes_;
   std::map<std::uint64_t, ctld::StoredRequest> requests_;
   std::map<std::tuple<RunId, NodeId>, Allocation> allocations_;
+  std::map<std::tuple<OrgKind, std::string>, ctld::OrgPut> org_;
+  ctld::OrgRevision org_revision_;
 };
 
 }  // namespace rota::sim

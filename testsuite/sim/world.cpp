@@ -97,6 +97,7 @@ std::string World::run() {
   for (std::size_t i = 0; i < clients_.size(); ++i)
     in(random(0, 200 * s), [this, i] { submit(i); });
   for (int i = 0; i < 6; ++i) in(random(10 * s, 280 * s), [this] { cancel_some(); });
+  for (int i = 1; i <= 6; ++i) in(i * 45 * s, [this, i] { change_projects(i); });
   in(1 * s, [this] { tick_controller(); });
   for (int i = 0; i < options_.node_count; ++i) in(1 * s, [this, i] { tick_node(i); });
   if (options_.faults) plan_faults();
@@ -175,6 +176,20 @@ void World::cancel_some() {
     if (!is_final(job.state) && chance(0.2)) filter.jobs.push_back(id);
   if (filter.jobs.empty()) return;
   (void)engine_->cancel({Owner{1000, 1000, "u"}, false}, filter, chance(0.2) ? 10 : 0, now());
+  wake_controller();
+}
+
+/// An administrator: projects come, change and go; none of them has jobs.
+void World::change_projects(int round) {
+  if (!engine_) return;
+  Org org;
+  for (int i = round % 2; i < round; ++i) {
+    Project& project = org.projects.emplace_back();
+    project.name = format("p{}", i);
+    project.quota.gpu_quota = (round + i) * gpu_unit;
+  }
+  const auto outcome = engine_->apply_org({Owner{0, 0, "root"}, true}, std::move(org), false, {});
+  if (!outcome) broken_ = outcome.error().message();
   wake_controller();
 }
 

@@ -142,6 +142,7 @@ class World {
   };
   void submit(std::size_t job);
   void cancel_some();
+  void change_projects(int round);
 
   void plan_faults();
   std::string check();

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "common/format.h"
+#include "model/org_diff.h"
 #include "sim/world.h"
 
 namespace rota::sim {
@@ -128,6 +129,9 @@ std::string World::check_end() const {
       if (process.alive) return format("a process of job {} is left", process.run.job.value);
     if (!node.spool.empty()) return format("the spool of {} is not empty", node.name);
   }
+  Org stored = disk_.load().org;
+  normalize(stored);
+  if (!difference(stored, engine_->org()).empty()) return "the projects are not those of the disk";
   double billed_gpu_ms = 0;
   for (const auto& [key, allocation] : disk_.allocations()) {
     if (!allocation.closed)

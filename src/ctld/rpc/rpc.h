@@ -34,6 +34,12 @@ net::awaitable<void> queue(Controller& controller, std::shared_ptr<net::Connecti
                            std::uint32_t call, proto::QueueRequest request);
 net::awaitable<void> nodes(Controller& controller, std::shared_ptr<net::Connection> connection,
                            std::uint32_t call, proto::NodesRequest request);
+net::awaitable<void> org_show(Controller& controller, std::shared_ptr<net::Connection> connection,
+                              std::uint32_t call, proto::OrgShowRequest request);
+Result<proto::OrgApplyReply> org_apply(Engine& engine, const Caller& caller,
+                                       proto::OrgApplyRequest request);
+Result<proto::ProjectChangeReply> project_change(Engine& engine, const Caller& caller,
+                                                 const proto::ProjectChangeRequest& request);
 Result<proto::NodeWelcome> node_hello(Controller& controller, Session& session,
                                       proto::NodeHello request, Now now);
 

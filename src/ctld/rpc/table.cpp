@@ -104,6 +104,33 @@ Result<void> on_logs(const Call& call) {
   return {};
 }
 
+Result<void> on_org_show(const Call& call) {
+  ROTA_TRY(auto request, proto::decode<proto::OrgShowRequest>(call.frame.body));
+  const auto executor = boost::asio::any_io_executor(call.controller.executor());
+  boost::asio::co_spawn(
+      executor,
+      org_show(call.controller, call.session.connection, call.frame.call, std::move(request)),
+      net::log_end("org_show"));
+  return {};
+}
+
+Result<void> on_org_apply(const Call& call) {
+  ROTA_TRY(auto request, proto::decode<proto::OrgApplyRequest>(call.frame.body));
+  if (request.dry_run) {  // changes nothing: nothing to put on record
+    call.answer(org_apply(call.engine(), call.session.caller, std::move(request)));
+    return {};
+  }
+  return change<proto::OrgApplyRequest>(call, [&call](proto::OrgApplyRequest wanted) {
+    return org_apply(call.engine(), call.session.caller, std::move(wanted));
+  });
+}
+
+Result<void> on_project_change(const Call& call) {
+  return change<proto::ProjectChangeRequest>(call, [&call](proto::ProjectChangeRequest request) {
+    return project_change(call.engine(), call.session.caller, request);
+  });
+}
+
 Result<void> on_hello(const Call& call) {
   ROTA_TRY(auto request, proto::decode<proto::NodeHello>(call.frame.body));
   if (!call.controller.trouble().empty())
@@ -152,11 +179,19 @@ struct Entry {
   Result<void> (*handle)(const Call&);
 };
 constexpr Entry table[] = {
-    {proto::PingRequest::number, on_ping},       {proto::SubmitRequest::number, on_submit},
-    {proto::CancelRequest::number, on_cancel},   {proto::QueueRequest::number, on_queue},
-    {proto::NodesRequest::number, on_nodes},     {proto::LogsRequest::number, on_logs},
-    {proto::NodeHello::number, on_hello},        {proto::Heartbeat::number, on_heartbeat},
-    {proto::RunStarted::number, on_run_started}, {proto::RunEnded::number, on_run_ended},
+    {proto::PingRequest::number, on_ping},
+    {proto::SubmitRequest::number, on_submit},
+    {proto::CancelRequest::number, on_cancel},
+    {proto::QueueRequest::number, on_queue},
+    {proto::NodesRequest::number, on_nodes},
+    {proto::LogsRequest::number, on_logs},
+    {proto::NodeHello::number, on_hello},
+    {proto::Heartbeat::number, on_heartbeat},
+    {proto::RunStarted::number, on_run_started},
+    {proto::RunEnded::number, on_run_ended},
+    {proto::OrgShowRequest::number, on_org_show},
+    {proto::OrgApplyRequest::number, on_org_apply},
+    {proto::ProjectChangeRequest::number, on_project_change},
 };
 
 }  // namespace

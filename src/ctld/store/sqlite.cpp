@@ -3,6 +3,7 @@
 
 #include "common/clock.h"
 #include "common/format.h"
+#include "ctld/store/sqlite_org.h"
 #include "ctld/store/sqlite_statement.h"
 #include "ctld/store/store.h"
 #include "proto/codec.h"
@@ -36,6 +37,9 @@ class SqliteStore final : public Store {
   Result<void> put(const RequestPut& row);
   Result<void> put(const RequestDrop& row);
   Result<void> put(const AllocationPut& row);
+  Result<void> put(const OrgPut& row) { return org_.put(row); }
+  Result<void> put(const OrgDrop& row) { return org_.put(row); }
+  Result<void> put(const OrgRevision& row) { return org_.put(row); }
 
   std::string path_;
   sqlite::Database writer_;
@@ -44,6 +48,7 @@ class SqliteStore final : public Store {
   sqlite::Statement put_job_, put_payload_, drop_payload_, put_node_, put_request_, drop_request_;
   sqlite::Statement open_allocation_, close_allocation_;
   sqlite::Statement get_payload_;
+  sqlite::OrgTables org_;
 };
 
 Result<void> SqliteStore::open() {
@@ -90,6 +95,7 @@ Result<void> SqliteStore::prepare() {
   ROTA_CHECK(drop_request_.prepare(writer_, "DELETE FROM requests WHERE sequence<=?1"));
   ROTA_CHECK(open_allocation_.prepare(
       writer_, "INSERT OR REPLACE INTO allocations VALUES (?1,?2,?3,?4,?5,?6,?7,?8,0,0)"));
+  ROTA_CHECK(org_.prepare(writer_));
   return close_allocation_.prepare(
       writer_,
       "UPDATE allocations SET end_us=?4, held_ms=iif(?5 >= 0, ?5, max(0, (?4 - start_us) / 1000))"
@@ -165,6 +171,7 @@ Result<Snapshot> SqliteStore::load(std::uint64_t ended_kept) {
   ROTA_CHECK(load_jobs(snapshot, ended_kept));
   ROTA_CHECK(load_nodes(snapshot));
   ROTA_CHECK(load_requests(snapshot));
+  ROTA_CHECK(sqlite::load_org(reader_, path_, snapshot));
   return snapshot;
 }
 

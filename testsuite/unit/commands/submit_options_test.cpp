@@ -12,9 +12,10 @@ namespace rota::commands {
 namespace {
 
 std::string text_of(const JobSpec& spec) {
-  std::string text = format("{} in {}, {}, {} nodes, {} tasks, {}+{} GPUs", spec.name, spec.project,
-                            name_of(spec.kind), spec.node_count, spec.task_count,
-                            spec.task.gpu_count, spec.node.gpu_count);
+  std::string text =
+      format("{} in {}, {}, {} nodes, {} tasks, {}+{} GPUs", spec.name,
+             spec.project.empty() ? "default" : spec.project, name_of(spec.kind), spec.node_count,
+             spec.task_count, spec.task.gpu_count, spec.node.gpu_count);
   if (spec.node.memory_bytes != 0) text += format(", {} bytes", spec.node.memory_bytes);
   if (spec.time_limit_seconds != 0) text += format(", {} s", spec.time_limit_seconds);
   if (!spec.requeue) text += ", no requeue";

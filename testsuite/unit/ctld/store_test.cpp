@@ -64,6 +64,37 @@ TEST_F(StoreTest, WhatIsCommittedComesBack) {
   EXPECT_EQ(*store->payload(JobId{2}), std::nullopt);
 }
 
+TEST_F(StoreTest, TheOrganisationComesBack) {
+  Project project;
+  project.name = "team-a";
+  project.department = "research";
+  project.quota.gpu_quota = 2'500'000;
+  project.users = {"ada"};
+  project.serial = 3;
+  Department department;
+  department.name = "research";
+  Queue queue;
+  queue.name = "short";
+  const UserDefaults user{"ada", "team-a"};
+  {
+    auto store = *open_sqlite(path());
+    EXPECT_EQ(store->load(10)->org, Org{});
+    Project gone = project;
+    gone.name = "gone";
+    ASSERT_TRUE(store->commit({OrgPut{project}, OrgPut{gone}, OrgPut{department}, OrgPut{queue},
+                               OrgPut{user}, OrgRevision{1, 3}}));
+    project.quota.rank = 7;
+    ASSERT_TRUE(store->commit({OrgPut{project}, OrgDrop{OrgKind::project, "gone"},
+                               OrgDrop{OrgKind::queue, "team-a"}, OrgRevision{2, 3}}));
+  }
+  auto store = *open_sqlite(path());
+  const auto snapshot = *store->load(10);
+  const Org wanted{{department}, {project}, {queue}, {user}};
+  EXPECT_EQ(snapshot.org, wanted);
+  EXPECT_EQ(snapshot.org_revision.revision, 2u);
+  EXPECT_EQ(snapshot.org_revision.serial_last, 3u);
+}
+
 TEST_F(StoreTest, LoadsAllThatLivesAndTheLatestThatEnded) {
   auto store = *open_sqlite(path());
   std::vector<Row> rows;

@@ -135,7 +135,8 @@ TEST(ValidateSpec, NamesTheFieldThatIsWrong) {
             "invalid job: the job's name has 257 bytes, at most 256 are allowed");
   EXPECT_EQ(spec_after([](JobSpec& s) { s.name = "a\nb"; }),
             "invalid job: the job's name has a control character at byte 2");
-  EXPECT_EQ(spec_after([](JobSpec& s) { s.project = ""; }), "invalid job: the project is empty");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.project = "a\n"; }),
+            "invalid job: the project has a control character at byte 2");
   EXPECT_EQ(spec_after([](JobSpec& s) { s.kind = static_cast<JobKind>(9); }),
             "invalid job: the kind is none of train, interactive, inference");
   EXPECT_EQ(spec_after([](JobSpec& s) { s.queue = "a\x7f"; }),

@@ -1,0 +1,97 @@
+// testsuite/unit/ctld/shares_test.cpp - who holds what: every line is the sum of those below it.
+#include "ctld/shares.h"
+
+#include <gtest/gtest.h>
+
+#include "common/format.h"
+#include "common/units.h"
+#include "model/org_yaml.h"
+
+namespace rota::ctld {
+namespace {
+
+Job running(std::uint64_t id, std::string project, std::string user, int gpus,
+            JobKind kind = JobKind::train) {
+  Job job;
+  job.id = JobId{id};
+  job.state = JobState::running;
+  job.spec.project = std::move(project);
+  job.spec.kind = kind;
+  job.owner.user = std::move(user);
+  NodePart part;
+  for (int i = 0; i < gpus; ++i) part.gpus.push_back(static_cast<std::uint16_t>(i));
+  job.last.edit().placement = {part};
+  return job;
+}
+
+Job waiting(std::uint64_t id, std::string project, std::string user, std::uint32_t gpus) {
+  Job job = running(id, std::move(project), std::move(user), 0);
+  job.state = JobState::pending;
+  job.last.edit().placement.clear();
+  job.spec.task.gpu_count = gpus;
+  return job;
+}
+
+/// "name quota in+over waiting running/waiting", a line each.
+std::string lines(const std::vector<ShareView>& views) {
+  std::string text;
+  for (const ShareView& v : views)
+    text += format("{} {} {}+{} {} {}/{}\n", v.name, decimal_format(v.quota, 6),
+                   decimal_format(v.held_in_quota, 6), decimal_format(v.held_over_quota, 6),
+                   decimal_format(v.waiting, 6), v.jobs_running, v.jobs_waiting);
+  return text;
+}
+
+TEST(Shares, AddUpLineByLine) {
+  const auto org = org_parse(R"(
+departments:
+  all: {quota: 16}
+  research: {parent: all, quota: 8}
+projects:
+  team-a: {department: research, quota: 2.5}
+  team-b: {department: research, quota: 4}
+  team-d: {department: all, quota: 8}
+)",
+                             "p");
+  ASSERT_TRUE(org) << org.error().detail;
+  ShareTally tally;
+  tally.add(running(1, "team-a", "ada", 2));
+  tally.add(running(2, "team-a", "bob", 2));
+  tally.add(waiting(3, "team-a", "bob", 3));
+  tally.add(running(4, "team-d", "eve", 4));
+  tally.add(waiting(5, "default", "eve", 1));
+  Job over = running(6, "team-d", "eve", 4);
+  over.state = JobState::completed;
+  tally.add(over);
+  EXPECT_EQ(lines(tally.views(*org)),
+            "all 16 6.5+1.5 3 3/1\n"
+            "research 8 2.5+1.5 3 2/1\n"
+            "team-a 2.5 2.5+1.5 3 2/1\n"
+            "ada 0 2+0 0 1/0\n"
+            "bob 0 0.5+1.5 3 1/1\n"
+            "team-b 4 0+0 0 0/0\n"
+            "team-d 8 4+0 0 1/0\n"
+            "eve 0 4+0 0 1/0\n"
+            "default 0 0+0 1 0/1\n"
+            "eve 0 0+0 1 0/1\n");
+}
+
+// What nobody may take back lies within the quota, whenever it came.
+TEST(Shares, WhatCannotBePreemptedComesFirst) {
+  const auto org = org_parse("projects: {p: {quota: 2, user_weights: {ada: 3}}}", "p");
+  ShareTally tally;
+  tally.add(running(1, "p", "ada", 2));
+  tally.add(running(2, "p", "bob", 2, JobKind::interactive));
+  const auto views = tally.views(*org);
+  EXPECT_EQ(lines(views),
+            "default 0 0+0 0 0/0\n"
+            "p 2 2+2 0 2/0\n"
+            "ada 0 0+2 0 1/0\n"
+            "bob 0 2+0 0 1/0\n");
+  EXPECT_EQ(views[2].weight, 3 * gpu_unit);
+  EXPECT_EQ(views[3].weight, gpu_unit);
+  EXPECT_EQ(views[1].fair_share, std::nullopt);
+}
+
+}  // namespace
+}  // namespace rota::ctld
