@@ -135,6 +135,7 @@ void add_job(Variables& set, const proto::LaunchRun& launch, const EnvironmentCo
   set.both("JOBID", launch.run.job.value);
   set.both("JOB_NAME", launch.spec.name);
   set.both("JOB_ACCOUNT", launch.spec.project);
+  if (!launch.spec.queue.empty()) set.both("JOB_PARTITION", launch.spec.queue);
   set.both("JOB_USER", launch.owner.user);
   set.both("JOB_UID", launch.owner.uid);
   set.both("JOB_GID", launch.owner.gid);

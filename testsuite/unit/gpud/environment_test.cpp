@@ -70,6 +70,13 @@ TEST(Environment, TellsTheJobUnderOurNames) {
             "TASKS_PER_NODE=2(x2),1\n");
 }
 
+TEST(Environment, TellsTheQueueWhereThereIsOne) {
+  Env env;
+  env.launch.spec.queue = "short";
+  EXPECT_EQ(with(env.job(), "ROTA_JOB_PART"), "ITION=short\n");
+  EXPECT_EQ(with(env.job(), "SLURM_JOB_PART"), "ITION=short\n");
+}
+
 TEST(Environment, TellsItUnderSlurmsNamesWhereWished) {
   Env env;
   EXPECT_EQ(with(env.job(), "SLURM_"),
