@@ -16,6 +16,14 @@ declare -gA _rota_options=(
     --signal= -Q --quiet -v --verbose -h --help --usage -V --version"
   [rinfo]="--gpus -n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
   [rlogs]="-f --follow --tail= -e --error --task= -v --verbose -h --help --usage -V --version"
+  [rshare]="-n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
+  [rproject]="--department= --quota= --cpu-quota= --memory-quota= --limit= --cpu-limit= --memory-limit= --weight=
+    --rank= --over-quota= --train-node-types= --train-node-groups= --interactive-node-types=
+    --interactive-node-groups= --inference-node-types= --inference-node-groups= --default-queue=
+    --interactive-time-limit= --time-limit-max= --users= --groups= --user-weights= --half-life= --grace=
+    --min-runtime-reclaim= --min-runtime-preempt= --preemption-delay= -n --noheader -P --parsable --json -Q --quiet
+    -v --verbose -h --help --usage -V --version"
+  [radmin]="--dry-run -y --yes -n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
   [rota]="--json -v --verbose -h --help --usage -V --version"
   [rsim]="--strict --filter= --nodes= --tasks= --arrivals= --seed= --policy= --time --json
     -v --verbose -h --help --usage -V --version"
@@ -36,6 +44,11 @@ _rota_words() {
 
 # What the cluster knows; nothing when it cannot be asked.
 _rota_jobs() { rqueue --noheader -o "%${1:-i}" 2>/dev/null | sort -u; }
+_rota_projects() { rproject list --noheader --parsable 2>/dev/null | cut -d '|' -f 1; }
+_rota_queues() {
+  radmin export 2>/dev/null |
+    awk '/^[a-z]/ { section = $1 } section == "queues:" && /^  [^ ]/ { sub(/:$/, "", $1); print $1 }'
+}
 _rota_nodes() { rinfo --noheader --parsable 2>/dev/null | cut -d '|' -f 1; }
 
 # The argument of an option.
@@ -43,6 +56,8 @@ _rota_argument() {
   local command=$1 option=$2 word=$3
   case $command:$option in
     rsubmit:--kind) _rota_words "$word" train interactive inference ;;
+    rsubmit:-p | rsubmit:--queue | rsubmit:--partition | rproject:--default-queue)
+      _rota_words "$word" "$(_rota_queues)" ;;
     rsubmit:--priority)
       _rota_words "$word" very-low low medium-low medium medium-high high very-high ;;
     rsubmit:-D | rsubmit:--chdir) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
@@ -50,7 +65,10 @@ _rota_argument() {
       mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     rqueue:-t | rqueue:--state* | rcancel:-t | rcancel:--state*) _rota_words "$word" "$_rota_states" ;;
     rqueue:-u | rcancel:-u | *:--user) _rota_words "$word" "$(compgen -u)" ;;
-    *:-A | *:--project | *:--account) _rota_words "$word" "$(_rota_jobs a)" ;;
+    *:-A | *:--project | *:--account) _rota_words "$word" "$(_rota_projects)" ;;
+    rproject:--over-quota) _rota_words "$word" on off ;;
+    rproject:--users) _rota_words "$word" "$(compgen -u)" ;;
+    rproject:--groups) _rota_words "$word" "$(compgen -g)" ;;
     rqueue:-j | rqueue:--job | rqueue:--jobs) _rota_words "$word" "$(_rota_jobs)" ;;
     rqueue:--name | rcancel:-n | rcancel:--name | rcancel:--job-name) _rota_words "$word" "$(_rota_jobs j)" ;;
     rcancel:-s | rcancel:--signal) _rota_words "$word" "$(compgen -A signal SIG | sed 's/^SIG//')" ;;
@@ -67,7 +85,19 @@ _rota_operand() {
     rsubmit) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     rcancel | rlogs) _rota_words "$word" "$(_rota_jobs)" ;;
     rinfo) _rota_words "$word" "$(_rota_nodes)" ;;
-    rota) _rota_words "$word" version ping submit queue cancel info logs ;;
+    rota) _rota_words "$word" version ping submit queue cancel info logs share project admin ;;
+    rproject)
+      if [[ ${3:-} == verb ]]; then
+        _rota_words "$word" list show create update delete
+      else
+        _rota_words "$word" "$(_rota_projects)"
+      fi ;;
+    radmin)
+      if [[ ${3:-} == verb ]]; then
+        _rota_words "$word" apply show export
+      else
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+      fi ;;
     rsim) mapfile -t COMPREPLY < <(compgen -W "conform pack" -- "$word"; compgen -f -- "$word") ;;
   esac
 }
@@ -104,8 +134,13 @@ _rota_complete() {
     local all=${_rota_options[$command]:-}
     _rota_words "$word" "${all//=/}"
   else
-    _rota_operand "$command" "$word"
+    # The first operand of some commands is a verb: there is none before this word yet.
+    local place=verb
+    for ((i = 1; i < COMP_CWORD; ++i)); do
+      [[ ${COMP_WORDS[i]} == -* || ${COMP_WORDS[i]} == "${command#r}" && ${COMP_WORDS[0]##*/} == rota ]] || place=
+    done
+    _rota_operand "$command" "$word" "$place"
   fi
 }
 
-complete -o default -F _rota_complete rsubmit rqueue rcancel rinfo rlogs rota rsim
+complete -o default -F _rota_complete rsubmit rqueue rcancel rinfo rlogs rshare rproject radmin rota rsim

@@ -7,6 +7,7 @@
 
 #include "commands/utf8.h"
 #include "common/assert.h"
+#include "common/units.h"
 
 namespace rota::commands {
 namespace {
@@ -128,6 +129,11 @@ void JsonWriter::decimal(double number, int digits) {
                                           std::chars_format::fixed, digits);
   ROTA_ASSERT(error == std::errc() && std::isfinite(number));
   out_.append(text.data(), end);
+}
+
+void JsonWriter::units(std::int64_t count, unsigned digits) {
+  before_value();
+  out_ += decimal_format(count, digits);
 }
 
 void JsonWriter::write_signed(std::int64_t number) {

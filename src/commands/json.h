@@ -34,6 +34,8 @@ class JsonWriter {
   }
   /// With so many digits behind the point. Pre: finite.
   void decimal(double number, int digits);
+  /// A whole number of small units, exactly: 1500000 with 6 digits is 1.5.
+  void units(std::int64_t count, unsigned digits);
 
   /// A key and its value in one go.
   void field(std::string_view name, const auto& content) {

@@ -32,10 +32,11 @@ constexpr auto table = std::to_array<Option>({
     version_option,
 });
 
-constexpr std::array<std::string_view, 3> synopses{
+constexpr std::array<std::string_view, 4> synopses{
     "[OPTION...] version",
     "[OPTION...] ping",
     "[OPTION...] submit|queue|cancel|info|logs [ARGUMENT...]",
+    "[OPTION...] share|project|admin [ARGUMENT...]",
 };
 
 constexpr Command command{
@@ -43,14 +44,15 @@ constexpr Command command{
     .synopses = synopses,
     .summary =
         "Show the version, ask whether the controller is there, or run rsubmit, rqueue, "
-        "rcancel, rinfo or rlogs.",
+        "rcancel, rinfo, rlogs, rshare, rproject or radmin.",
     .options = table,
     .options_anywhere = false,
 };
 
-constexpr std::array<std::string_view, 5> sisters{"submit", "queue", "cancel", "info", "logs"};
-constexpr std::array<std::string_view, 7> verbs{"version", "ping", "submit", "queue",
-                                                "cancel",  "info", "logs"};
+constexpr std::array<std::string_view, 8> sisters{"submit", "queue", "cancel",  "info",
+                                                  "logs",   "share", "project", "admin"};
+constexpr std::array<std::string_view, 10> verbs{"version", "ping", "submit", "queue",   "cancel",
+                                                 "info",    "logs", "share",  "project", "admin"};
 
 /// "/usr/bin/rqueue" when this program is /usr/bin/rota.
 Result<std::string> sister_path(std::string_view verb) {
@@ -132,17 +134,16 @@ Result<int> ping(const Program& program, bool as_json) {
 
 Result<int> run_verb(Program& program, Arguments arguments) {
   if (arguments.operands.empty())
-    return Error{Errc::usage, "what to do? version, ping, submit, queue, cancel, info or logs"};
+    return Error{Errc::usage, format("what to do? {}", fmt::join(verbs, ", "))};
   const std::string verb = arguments.operands.front();
   std::vector<std::string> rest(arguments.operands.begin() + 1, arguments.operands.end());
   for (const std::string_view sister : sisters)
     if (verb == sister) return become_sister(verb, rest);
   if (verb != "version" && verb != "ping") {
     const auto near = nearest(verb, verbs);
-    return Error{Errc::usage,
-                 format("unknown command {}; {}", quoted(verb),
-                        near.empty() ? "known are version, ping, submit, queue, cancel, info, logs"
-                                     : format("did you mean '{}'?", near))};
+    return Error{Errc::usage, format("unknown command {}; {}", quoted(verb),
+                                     near.empty() ? format("known are {}", fmt::join(verbs, ", "))
+                                                  : format("did you mean '{}'?", near))};
   }
   // Options may stand behind these two as well.
   Arguments behind;

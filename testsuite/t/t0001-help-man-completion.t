@@ -2,7 +2,7 @@
 # testsuite/t/t0001-help-man-completion.t - --help, man page and completion name the same options.
 . "$(dirname "$0")/lib.sh"
 
-commands=(rsubmit rqueue rcancel rinfo rlogs rota rsim)
+commands=(rsubmit rqueue rcancel rinfo rlogs rshare rproject radmin rota rsim)
 . "$top_srcdir/contribs/completion/rota.bash"
 
 # "-J, --job-name, --name=NAME", one option a line, as --help shows them.
@@ -102,6 +102,9 @@ is "$(offered rsubmit --kind = tr)" "train" "completion behind ="
 is "$(offered rqueue -t PENDING,RUN)" "PENDING,RUNNING" "completion in a list"
 is "$(offered rota qu)" "queue" "completion of a word of rota"
 is "$(offered rota queue --wat)" "--watch" "completion behind a word of rota"
+is "$(offered rproject cr)" "create" "completion of a word of rproject"
+is "$(offered rproject update x --over-quota o)" "on off" "completion of a setting"
+is "$(offered radmin ex)" "export" "completion of a word of radmin"
 is "$(offered rcancel -s US)" "USR1 USR2" "completion of a signal"
 
 is "$(rota submit --version)" "$(rsubmit --version)" "rota submit is rsubmit"

@@ -7,6 +7,8 @@
 
 #include "commands/job_view.h"
 #include "commands/node_view.h"
+#include "commands/org_view.h"
+#include "commands/share_view.h"
 #include "sample_jobs.h"
 
 namespace rota::commands {
@@ -58,6 +60,25 @@ TEST(JsonDoc, DescribesEveryFieldOfANodeAndItsGpus) {
   const std::size_t start = with.find("[{") + 1;
   const std::string gpu = with.substr(start, with.find("}]") + 1 - start);
   EXPECT_EQ(documented("### A GPU"), keys_of(gpu));
+}
+
+/// What `write` writes.
+template <class Write>
+std::string written(Write write) {
+  std::string out;
+  JsonWriter json(out);
+  write(json);
+  return out;
+}
+
+TEST(JsonDoc, DescribesEveryFieldOfTheOrganisation) {
+  EXPECT_EQ(documented("### A project"),
+            keys_of(written([](JsonWriter& j) { write_project(j, {}, {}); })));
+  EXPECT_EQ(documented("### A department"),
+            keys_of(written([](JsonWriter& j) { write_department(j, {}); })));
+  EXPECT_EQ(documented("### A queue"), keys_of(written([](JsonWriter& j) { write_queue(j, {}); })));
+  EXPECT_EQ(documented("### A user"), keys_of(written([](JsonWriter& j) { write_user(j, {}); })));
+  EXPECT_EQ(documented("### A share"), keys_of(written([](JsonWriter& j) { write_share(j, {}); })));
 }
 
 }  // namespace
