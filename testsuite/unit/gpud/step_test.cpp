@@ -41,8 +41,8 @@ TEST_F(Step, TellsTheSignal) {
 }
 
 TEST_F(Step, ReportsTheStartBeforeTheEnd) {
-  auto step = rgpud.start(rgpud.batch("#!/bin/sh\nread line < go\n"));
   ASSERT_EQ(::mkfifo(rgpud.path("go").c_str(), 0666), 0);
+  auto step = rgpud.start(rgpud.batch("#!/bin/sh\nread line < go\n"));
   const StepReport started = rgpud.wait(step, Kind::started);
   EXPECT_GT(started.start_time, WallTime{});
   rgpud.write("go", "now\n");
@@ -258,8 +258,8 @@ TEST_F(Step, NothingOutlivesTheJob) {
 }
 
 TEST_F(Step, SurvivesItsNurseryAndIsFoundAgain) {
-  auto step = rgpud.start(rgpud.batch("#!/bin/sh\nread line < go\nexit 6\n"));
   ASSERT_EQ(::mkfifo(rgpud.path("go").c_str(), 0666), 0);
+  auto step = rgpud.start(rgpud.batch("#!/bin/sh\nread line < go\nexit 6\n"));
   const WallTime begun = rgpud.wait(step, Kind::started).start_time;
   rgpud.close_nursery();
   step.socket.reset();  // rgpud has died
@@ -277,8 +277,8 @@ TEST_F(Step, SurvivesItsNurseryAndIsFoundAgain) {
 }
 
 TEST_F(Step, EndIsOnRecordWhenNobodyListens) {
-  auto step = rgpud.start(rgpud.batch("#!/bin/sh\nread line < go\nexit 6\n"));
   ASSERT_EQ(::mkfifo(rgpud.path("go").c_str(), 0666), 0);
+  auto step = rgpud.start(rgpud.batch("#!/bin/sh\nread line < go\nexit 6\n"));
   rgpud.wait(step, Kind::started);
   step.socket.reset();
   rgpud.write("go", "now\n");
