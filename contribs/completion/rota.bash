@@ -8,7 +8,7 @@ declare -gA _rota_options=(
   [rsubmit]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus= --gpus-per-node=
     -g= --gpus-per-task= --gpu= -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem= -t= --time=
     -o= --output= -e= --error= -D= --chdir= --kind= --interactive --inference --priority= --preemptible
-    --non-preemptible --requeue --no-requeue --wrap= -W --wait -P --parsable --json
+    --non-preemptible --signal= --grace= --requeue --no-requeue --wrap= -W --wait -P --parsable --json
     -Q --quiet -v --verbose -h --help --usage -V --version"
   [rqueue]="-u= --user= --me -A= --project= --account= -t= --state= --states= --name= -j= --job= --jobs= -a --all
     -o= --format= -n --noheader -P --parsable --json --watch -v --verbose -h --help --usage -V --version"
@@ -28,7 +28,7 @@ declare -gA _rota_options=(
   [rsim]="--strict --filter= --nodes= --tasks= --arrivals= --seed= --policy= --time --json
     -v --verbose -h --help --usage -V --version"
 )
-_rota_states="PENDING STARTING RUNNING COMPLETING COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL OUT_OF_MEMORY
+_rota_states="PENDING STARTING RUNNING COMPLETING PREEMPTED COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL OUT_OF_MEMORY
   LAUNCH_FAILED all"
 
 # Candidates from a list of words; the last part of a list with commas is what is completed.

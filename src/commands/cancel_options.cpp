@@ -2,11 +2,10 @@
 #include "commands/cancel_options.h"
 
 #include <array>
-#include <csignal>
-#include <cstring>
 
 #include "commands/exit_code.h"
 #include "commands/job_filter.h"
+#include "commands/signals.h"
 #include "common/escape.h"
 #include "common/format.h"
 #include "common/units.h"
@@ -50,8 +49,6 @@ constexpr Command command{
     .options = table,
 };
 
-constexpr int signal_max = 64;
-
 Result<void> apply(const Given& given, const Me& me, CancelOptions& options) {
   switch (given.option->id) {
     case id_name:
@@ -82,22 +79,6 @@ bool is_empty(const JobFilter& filter) { return filter == JobFilter{}; }
 }  // namespace
 
 const Command& cancel_command() { return command; }
-
-Result<int> signal_from(std::string_view text) {
-  if (auto number = number_parse(text, signal_max); number && *number > 0)
-    return static_cast<int>(*number);
-  std::string name;
-  for (const char c : text) name += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  if (name.starts_with("SIG")) name.erase(0, 3);
-  for (int signal = 1; signal < SIGRTMIN; ++signal) {
-    const char* known = sigabbrev_np(signal);
-    if (known != nullptr && name == known) return signal;
-  }
-  return Error{Errc::usage,
-               format("{} is no signal; write a name such as TERM or USR1, or a number "
-                      "from 1 to {}",
-                      quoted(text), signal_max)};
-}
 
 Result<CancelOptions> cancel_options_from(const Arguments& arguments, const Me& me) {
   CancelOptions options;

@@ -23,9 +23,6 @@ struct Me {
 /// Without ids and users, only the jobs of the one who asks are meant, except for root.
 Result<CancelOptions> cancel_options_from(const Arguments& arguments, const Me& me);
 
-/// "TERM", "sigterm", "15".
-Result<int> signal_from(std::string_view text);
-
 /// What the jobs that were not changed make of the exit code: the code of all, or 1 when they
 /// differ.
 int exit_code_of(const proto::CancelReply& reply);

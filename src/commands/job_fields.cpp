@@ -87,6 +87,9 @@ constexpr auto fields = std::to_array<JobField>({
     {'S', "start_time", "START_TIME", [](Out out, View job) { append_time(out, job.start_time); }},
     {'e', "end_time", "END_TIME", [](Out out, View job) { append_time(out, job.end_time); }},
     {0, "restarts", "RESTARTS", [](Out out, View job) { append_number(out, job.restarts); }},
+    {0, "preemptions", "PREEMPTIONS",
+     [](Out out, View job) { append_number(out, job.preemptions); }},
+    {0, "displaced", "DISPLACED", [](Out out, View job) { out += job.displaced; }},
     {0, "exit_code", "EXIT",
      [](Out out, View job) {
        // Slurm's pair: the code, and the signal behind a colon.

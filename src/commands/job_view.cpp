@@ -90,6 +90,8 @@ void write_job(JsonWriter& json, const JobView& job) {
   json.field_or_null("queue", !job.spec.queue.empty(), job.spec.queue);
   json.field("priority", job.spec.priority_or_kinds());
   json.field("preemptible", job.spec.is_preemptible());
+  json.field("preemptions", job.preemptions);
+  json.field_or_null("displaced", !job.displaced.empty(), job.displaced);
   json.end_object();
 }
 

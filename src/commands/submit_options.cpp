@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "commands/signals.h"
 #include "common/escape.h"
 #include "common/format.h"
 #include "common/units.h"
@@ -34,6 +35,8 @@ enum : int {
   id_priority,
   id_preemptible,
   id_non_preemptible,
+  id_signal,
+  id_grace,
   id_requeue,
   id_no_requeue,
   id_wrap,
@@ -75,6 +78,10 @@ constexpr auto table = std::to_array<Option>({
      "others may take its resources back; the default for train", job},
     {id_non_preemptible, 0, "non-preemptible", "",
      "nobody takes its resources back; the default for the other kinds", job},
+    {id_signal, 0, "signal", "SIGNAL[@TIME]",
+     "tells the job that it has to make way, and TIME before its limit; default: TERM", job},
+    {id_grace, 0, "grace", "TIME",
+     "time from that signal to its end when it has to make way; default: the project's", job},
     {id_requeue, 0, "requeue", "", "start the job again when its node fails (default)", job},
     {id_no_requeue, 0, "no-requeue", "", "never start the job a second time", job},
     {id_wrap, 0, "wrap", "COMMAND", "run this shell command line instead of a script",
@@ -165,6 +172,31 @@ Result<std::int32_t> priority_of(const Given& given) {
                                  "medium-low (65), medium (80), medium-high (90), high (125), "
                                  "very-high (150)",
                                  quoted(given.value), JobBounds::priority_max));
+}
+
+/// Rounded up; what is beyond `max` stays beyond it, for the check that names the bound.
+std::int32_t seconds_within(Duration time, std::int32_t max) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(time).count();
+  return static_cast<std::int32_t>(std::min<std::int64_t>(seconds, std::int64_t{max} + 1));
+}
+
+/// "USR1" or "USR1@120": Slurm's form, for the whole job.
+Result<void> apply_signal(const Given& given, SubmitOptions& options) {
+  const std::string_view text = given.value;
+  const auto at = text.find('@');
+  auto signal = signal_from(text.substr(0, at));
+  if (!signal) return bad_value(given, signal.error().detail);
+  options.signal = *signal;
+  if (at == std::string_view::npos) return {};
+  // Slurm's bare number is seconds here, though a bare time limit is minutes.
+  const std::string_view before = text.substr(at + 1);
+  if (const auto seconds = number_parse(before, JobBounds::signal_seconds_max)) {
+    options.signal_seconds = static_cast<std::int32_t>(*seconds);
+    return {};
+  }
+  ROTA_TRY(const Duration time, value_of(given, duration_parse(std::string(before))));
+  options.signal_seconds = seconds_within(time, JobBounds::signal_seconds_max);
+  return {};
 }
 
 /// Where the number of an option goes.
@@ -301,6 +333,13 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
     case id_non_preemptible:
       options.preemptible = given.option->id == id_preemptible;
       return {};
+    case id_signal:
+      return apply_signal(given, options);
+    case id_grace: {
+      ROTA_TRY(const Duration time, value_of(given, duration_parse(given.value)));
+      options.grace_seconds = seconds_within(time, JobBounds::grace_seconds_max);
+      return {};
+    }
     case id_requeue:
     case id_no_requeue:
       options.requeue = given.option->id == id_requeue;
@@ -336,6 +375,9 @@ Result<JobSpec> job_spec_from(const SubmitOptions& options, std::string_view def
   spec.requeue = options.requeue.value_or(true);
   spec.queue = options.queue.value_or("");
   spec.priority = options.priority.value_or(0);
+  spec.signal = static_cast<std::uint8_t>(options.signal.value_or(0));
+  spec.signal_seconds = options.signal_seconds.value_or(0);
+  spec.grace_seconds = options.grace_seconds.value_or(-1);
   if (options.preemptible)
     spec.preemptibility = *options.preemptible ? Preemptibility::yes : Preemptibility::no;
   if (options.time_limit) {

@@ -19,6 +19,9 @@ struct SubmitOptions {
   std::optional<std::string> queue;
   std::optional<std::int32_t> priority;
   std::optional<bool> preemptible;
+  std::optional<int> signal;
+  std::optional<std::int32_t> signal_seconds;
+  std::optional<std::int32_t> grace_seconds;
   std::optional<bool> requeue;
   std::optional<Duration> time_limit;
   ShapeRequest shape;

@@ -36,6 +36,13 @@ struct Config {
   bool jobs_root_allowed = false;
   bool jobs_slurm_environment = true;
 
+  std::uint64_t scheduler_reservations = 4;
+  Duration scheduler_limit_assumed = std::chrono::hours(24);
+  Duration scheduler_min_runtime_reclaim{};
+  Duration scheduler_min_runtime_preempt{};
+  Duration scheduler_preemption_delay{};
+  std::uint64_t scheduler_consolidate_max = 16;
+
   std::string node_name;
   std::string node_listen = "0.0.0.0:7118";
   std::string node_address;

@@ -36,4 +36,7 @@ struct Now {
   WallTime wall;
 };
 
+/// Whole seconds on the clock that never steps.
+inline std::int64_t seconds_of(const Now& now) { return now.mono.nanoseconds / 1'000'000'000; }
+
 }  // namespace rota

@@ -6,8 +6,6 @@
 
 #include "common/assert.h"
 #include "common/format.h"
-#include "sched/plan.h"
-#include "sched/trial.h"
 
 namespace rota::ctld {
 
@@ -16,6 +14,7 @@ using sched::JobEvent;
 Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
     : settings_(std::move(settings)),
       job_last_(snapshot.job_last),
+      scheduler_(settings_.policy),
       requests_(std::move(snapshot.requests), now.mono),
       org_(std::move(snapshot.org), snapshot.org_revision.revision,
            snapshot.org_revision.serial_last) {
@@ -27,25 +26,34 @@ Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
     node.gpu_absent.assign(node.inventory.gpus.size(), false);
     node.since = now.wall;
     node.heard = now.mono;
-    cluster_.put(node.id, node.inventory, node.gpu_absent, false);
+    scheduler_.put_node(node.id, node.identity.name, node.inventory, node.gpu_absent, false);
     node_names_[node.identity.name] = node.id;
     nodes_.emplace(node.id, std::move(node));
   }
+  for (const Job& job : snapshot.jobs)
+    if (!is_final(job.state)) org_.adopt_project(job.spec.project, effects_.rows);
+  scheduler_.set_org(org_.org());
   for (auto& stored : snapshot.jobs) {
-    const Job& job = jobs_.emplace(stored.id, std::move(stored)).first->second;
+    Job& job = jobs_.emplace(stored.id, std::move(stored)).first->second;
     job_last_ = std::max(job_last_, job.id);
     if (is_final(job.state)) {
       ended_.push_back(job.id);
       continue;
     }
     ++live_count_;
-    org_.adopt_project(job.spec.project, effects_.rows);
-    if (job.state == JobState::pending) queue_.push(job.id, job.spec);
-    for (const NodePart& part : job.last->placement) {
-      cluster_.take(job.id, part);
+    if (job.state == JobState::pending)
+      wait(job, now);
+    else
+      scheduler_.add_holding(job, is_ending(job.state), seconds_of(now));
+    for (const NodePart& part : job.last->placement)
       nodes_.at(part.node).jobs.emplace(job.id, std::nullopt);
-    }
   }
+}
+
+void Engine::wait(Job& job, Now now) {
+  scheduler_.add_waiting(job, seconds_of(now));
+  ++waiting_count_;
+  plan_needed_ = true;
 }
 
 Result<void> Engine::admit(const Owner& owner, const std::vector<std::string>& groups,
@@ -61,13 +69,14 @@ Result<void> Engine::admit(const Owner& owner, const std::vector<std::string>& g
                         {settings_.time_limit_default_seconds, settings_.time_limit_max_seconds},
                         spec));
   // With no node known yet nothing can be said; else what all nodes together cannot hold is refused
-  // now and not after a night in the queue. A class that waits already was found to fit.
-  if (nodes_.empty() || queue_.class_of(spec) != nullptr) return {};
-  if (!sched::fits_empty(spec, cluster_, false)) {
-    std::uint32_t gpus_most = 0, cpus_most = 0;
-    for (const auto& [id, node] : cluster_.nodes()) {
-      gpus_most = std::max(gpus_most, node.gpu_total);
-      cpus_most = std::max(cpus_most, node.cpu_total);
+  // now and not after a night in the queue.
+  if (nodes_.empty()) return {};
+  if (scheduler_.fit_of(spec) == sched::Fit::never) {
+    std::uint32_t gpus_most = 0;
+    std::int64_t cpus_most = 0;
+    for (const auto& node : scheduler_.world().fleet.nodes()) {
+      gpus_most = std::max(gpus_most, node.gpus_present);
+      cpus_most = std::max(cpus_most, node.cpu_milli / 1000);
     }
     return Error{Errc::never_fits,
                  format("{} task{} of {} GPUs and {} CPUs each, {} GPUs per node, on {} node{}; "
@@ -91,9 +100,8 @@ Result<JobId> Engine::submit(JobSubmitted event, Now now) {
   job.spec = std::move(event.spec);
   job.owner = std::move(event.owner);
   job.submit_time = now.wall;
-  queue_.push(job.id, job.spec);
+  wait(job, now);
   ++live_count_;
-  plan_needed_ = true;
   effects_.rows.push_back(PayloadPut{job.id, std::move(event.payload)});
   note(job);
   return job.id;
@@ -109,19 +117,19 @@ void Engine::advance(Job& job, JobEvent event, JobState final_state) {
 void Engine::schedule(Now now) {
   if (!plan_needed_) return;
   plan_needed_ = false;
-  for (auto& start : sched::plan(cluster_, queue_).starts)
-    this->start(jobs_.at(start.job), std::move(start.placement), now);
+  sched::Plan plan = scheduler_.plan(seconds_of(now));
+  for (auto& start : plan.starts) this->start(jobs_.at(start.job), std::move(start.placement), now);
+  for (const auto& eviction : plan.evictions) preempt(jobs_.at(eviction.job), eviction);
 }
 
 void Engine::start(Job& job, Placement placement, Now now) {
-  queue_.remove(job.id, job.spec);
+  --waiting_count_;
   advance(job, JobEvent::placed);
   LastRun& run = job.last.edit();
   run = {};
   run.placement = std::move(placement);
   for (const NodePart& part : run.placement) {
     run.tasks_per_node.push_back(part.task_count);
-    cluster_.take(job.id, part);
     nodes_.at(part.node).jobs.emplace(job.id, now.mono);
     run.nodes.push_back(part.node);
     put_allocation(job, part, now.wall, {}, 0);
@@ -146,8 +154,24 @@ void Engine::order_launch(const Job& job, const NodePart& part) {
   order(part.node, std::move(launch));
 }
 
+void Engine::begin_ending(Job& job) {
+  advance(job, JobEvent::ending);
+  scheduler_.set_ending(job.id);
+}
+
+proto::EndRun Engine::end_order(const Job& job) const {
+  proto::EndRun order{job.run()};
+  if (job.state != JobState::preempted) return order;
+  order.signal = job.spec.signal;
+  if (job.spec.grace_seconds >= 0)
+    order.grace_ms = std::int64_t{job.spec.grace_seconds} * 1000;
+  else if (const auto grace = org_.grace_of(job.spec.project))
+    order.grace_ms = *grace * 1000;
+  return order;
+}
+
 void Engine::order_end_everywhere(const Job& job) {
-  for (const NodePart& part : job.last->placement) order(part.node, proto::EndRun{job.run()});
+  for (const NodePart& part : job.last->placement) order(part.node, end_order(job));
 }
 
 void Engine::order(NodeId id, decltype(NodeOrder::message) message) {
@@ -181,7 +205,7 @@ void Engine::release(Job& job, const NodePart& part, Now now) {
           ? std::chrono::duration_cast<std::chrono::milliseconds>(now.mono - *held.mapped()).count()
           : -1;
   put_allocation(job, part, {}, now.wall, held_ms);
-  cluster_.give(job.id, part);
+  scheduler_.release(job.id, part.node);
   Placement& placement = job.last.edit().placement;
   placement.erase(placement.begin() + (&part - placement.data()));
   plan_needed_ = true;
@@ -190,13 +214,19 @@ void Engine::release(Job& job, const NodePart& part, Now now) {
 
 void Engine::finish(Job& job, Now now) {
   ROTA_ASSERT(job.last->placement.empty() && job.last->end.has_value());
-  if (sched::lost_by_node(*job.last->end, job.cancel_requested) && job.spec.requeue &&
-      job.restarts < settings_.restarts_max) {
+  scheduler_.remove(job.id);
+  const bool displaced = job.state == JobState::preempted;
+  if (displaced || (sched::lost_by_node(*job.last->end, job.cancel_requested) && job.spec.requeue &&
+                    job.restarts - job.preemptions < settings_.restarts_max)) {
     advance(job, JobEvent::returned);
     ++job.restarts;
+    std::string by_whom = std::move(job.last.edit().displaced);
     job.last.reset();
-    queue_.push(job.id, job.spec);
-    plan_needed_ = true;
+    if (displaced) {
+      ++job.preemptions;
+      job.last.edit().displaced = std::move(by_whom);
+    }
+    wait(job, now);
     return;
   }
   advance(job, JobEvent::ended, sched::final_state_of(*job.last->end, job.cancel_requested));
@@ -258,7 +288,8 @@ std::optional<Error> Engine::cancel_one(const Caller& caller, Job& job, int sign
   job.cancel_requested = true;
   note(job);
   if (job.state == JobState::pending) {
-    queue_.remove(job.id, job.spec);
+    scheduler_.remove(job.id);
+    --waiting_count_;
     plan_needed_ = true;
     advance(job, JobEvent::ended, JobState::cancelled);
     job.end_time = now.wall;
@@ -266,7 +297,7 @@ std::optional<Error> Engine::cancel_one(const Caller& caller, Job& job, int sign
     ended_.push_back(job.id);
     return std::nullopt;
   }
-  if (job.state != JobState::completing) advance(job, JobEvent::ending);
+  if (job.state != JobState::completing) begin_ending(job);
   order_end_everywhere(job);
   return std::nullopt;
 }

@@ -21,9 +21,8 @@
 #include "model/job.h"
 #include "model/node.h"
 #include "proto/messages.h"
-#include "sched/cluster.h"
 #include "sched/job_state.h"
-#include "sched/queue.h"
+#include "sched/scheduler.h"
 
 namespace rota::ctld {
 
@@ -35,6 +34,7 @@ struct EngineSettings {
   std::int64_t time_limit_default_seconds = 0;
   std::int64_t time_limit_max_seconds = 0;  // 0: none
   bool root_allowed = false;
+  sched::Policy policy;
 };
 
 /// Who asks. An administrator may touch everybody's jobs.
@@ -146,15 +146,17 @@ class Engine {
 
   const std::map<JobId, Job>& jobs() const { return jobs_; }
   const std::map<NodeId, Node>& nodes() const { return nodes_; }
-  const sched::Cluster& cluster() const { return cluster_; }
-  const sched::Queue& queue() const { return queue_; }
+  const sched::Scheduler& scheduler() const { return scheduler_; }
   const Job* find(JobId id) const;
   const Node* find_node(const std::string& name) const;
-  std::size_t waiting_count() const { return queue_.size(); }
+  std::size_t waiting_count() const { return waiting_count_; }
   std::size_t live_count() const { return live_count_; }
 
   JobView view(const Job& job) const;
   NodeView view(const Node& node) const;
+  /// Adds what is the due of each, as the last pass divided it. What has been deleted since stays
+  /// without.
+  std::vector<ShareView> with_fair_shares(std::vector<ShareView> shares) const;
 
  private:
   Result<void> admit(const Owner& owner, const std::vector<std::string>& groups,
@@ -162,8 +164,13 @@ class Engine {
   Result<void> check_unused(const Org& desired) const;
   Result<OrgOutcome> change_org(Org desired, bool dry_run);
   void advance(Job& job, sched::JobEvent event, JobState final_state = JobState::completed);
+  void wait(Job& job, Now now);
   void start(Job& job, Placement placement, Now now);
+  void begin_ending(Job& job);
+  void preempt(Job& job, const sched::Eviction& eviction);
+  std::string displaced_text(const Job& job, const sched::Eviction& eviction) const;
   void order_launch(const Job& job, const NodePart& part);
+  proto::EndRun end_order(const Job& job) const;
   void order_end_everywhere(const Job& job);
   void order(NodeId id, decltype(NodeOrder::message) message);
   void release(Job& job, const NodePart& part, Now now);
@@ -181,7 +188,7 @@ class Engine {
   void merge_inventory(Node& node, NodeInventory inventory);
   void settle_reported(Node& node, const proto::RunReport& report, Now now);
   void settle_unreported(Node& node, const std::set<RunId>& reported, bool rebooted, Now now);
-  std::string reason_of(const Job& job) const;
+  std::string reason_of(const Job& job, const sched::Wait& wait) const;
 
   EngineSettings settings_;
   std::map<JobId, Job> jobs_;
@@ -190,8 +197,8 @@ class Engine {
   JobId job_last_;
   std::map<NodeId, Node> nodes_;
   std::unordered_map<std::string, NodeId> node_names_;
-  sched::Cluster cluster_;
-  sched::Queue queue_;
+  sched::Scheduler scheduler_;
+  std::size_t waiting_count_ = 0;
   RequestLog requests_;
   OrgBook org_;
   bool plan_needed_ = true;

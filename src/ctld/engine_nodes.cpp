@@ -57,7 +57,7 @@ NodeId Engine::node_joined(NodeJoined event, Now now) {
   node.reason.clear();
   node.since = now.wall;
   node.heard = now.mono;
-  cluster_.put(node.id, node.inventory, node.gpu_absent, true);
+  scheduler_.put_node(node.id, node.identity.name, node.inventory, node.gpu_absent, true);
   plan_needed_ = true;
 
   std::set<RunId> reported;
@@ -126,8 +126,8 @@ void Engine::settle_reported(Node& node, const proto::RunReport& report, Now now
     order_end_of_unwanted(node, report.run);
     return;
   }
-  if (at->second.state == JobState::completing) {
-    order(node.id, proto::EndRun{report.run});
+  if (is_ending(at->second.state)) {
+    order(node.id, end_order(at->second));
     return;
   }
   if (report.phase == RunPhase::running) run_started(node.id, report.run, report.start_time, now);
@@ -140,7 +140,7 @@ void Engine::order_end_of_unwanted(Node& node, RunId run) {
 }
 
 void Engine::update_usable(const Node& node) {
-  cluster_.set_usable(node.id, node.connected && node.unwanted.empty());
+  scheduler_.set_usable(node.id, node.connected && node.unwanted.empty());
   plan_needed_ = true;
 }
 
@@ -192,11 +192,14 @@ void Engine::run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, No
   last.start_time = std::max(last.start_time, start_time);
   last.elapsed_ms = std::max(last.elapsed_ms, end.elapsed_ms);
   release(job, *part, now);
-  if (job.state != JobState::completing) {
+  // What happens to a job that is making way is its own doing only if it was over by itself.
+  const bool by_order = job.state == JobState::preempted &&
+                        (end.cause == EndCause::cancelled || end.cause == EndCause::node_failed);
+  if (job.state != JobState::completing && !by_order) {
     const bool goes_on = ended_well(end) && !last.placement.empty() &&
                          !(first_node && job.mode == LaunchMode::batch);
     if (goes_on) return;
-    advance(job, JobEvent::ending);
+    begin_ending(job);
     last.end = std::move(end);
     order_end_everywhere(job);
   } else if (!last.end) {
@@ -226,6 +229,8 @@ void Engine::tick(Now now) {
                  .detail = format("node {} did not come back", node.identity.name)},
                 {}, now);
   }
+  // A minimum runtime or a preemption delay may be over.
+  if (seconds_of(now) >= scheduler_.next_look()) plan_needed_ = true;
   drop_old_records(now);
 }
 

@@ -141,6 +141,16 @@ void OrgBook::replace(Org desired, std::vector<Row>& rows) {
   org_ = std::move(desired);
 }
 
+std::optional<std::int64_t> OrgBook::grace_of(const std::string& name) const {
+  const Project* project = find_project(org_, name);
+  if (project == nullptr) return std::nullopt;
+  if (project->preemption.grace_seconds) return project->preemption.grace_seconds;
+  for (const Department* above = find_department(org_, project->department); above != nullptr;
+       above = find_department(org_, above->parent))
+    if (above->preemption.grace_seconds) return above->preemption.grace_seconds;
+  return std::nullopt;
+}
+
 void OrgBook::adopt_project(const std::string& name, std::vector<Row>& rows) {
   if (find_project(org_, name) != nullptr) return;
   Org desired = org_;

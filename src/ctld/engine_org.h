@@ -35,6 +35,9 @@ class OrgBook {
 
   /// Takes over a valid, normalized Org; the rows say what is new.
   void replace(Org desired, std::vector<Row>& rows);
+  /// Seconds between the signal and SIGKILL when a job of the project is preempted, as it or a
+  /// department above it says; none: nobody does.
+  std::optional<std::int64_t> grace_of(const std::string& project) const;
   /// Makes a project for jobs that name one which is not there (of a release that had none).
   void adopt_project(const std::string& name, std::vector<Row>& rows);
 

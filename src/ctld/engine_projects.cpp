@@ -95,6 +95,7 @@ Result<OrgOutcome> Engine::change_org(Org desired, bool dry_run) {
   if (outcome.warnings.size() > lines_max) outcome.warnings.resize(lines_max);
   if (!dry_run && outcome.line_count > 0) {
     org_.replace(std::move(desired), effects_.rows);
+    scheduler_.set_org(org_.org());
     plan_needed_ = true;
   }
   outcome.revision = org_.revision();

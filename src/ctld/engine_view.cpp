@@ -14,14 +14,9 @@ std::string end_text(const RunEnd& end) {
 
 }  // namespace
 
-std::string Engine::reason_of(const Job& job) const {
-  if (job.state == JobState::pending) {
-    const auto* waiting = queue_.class_of(job.spec);
-    if (waiting == nullptr || waiting->why == WaitReason::none) return "about to be looked at";
-    if (waiting->why == WaitReason::resources && waiting->jobs.front() != job.id)
-      return format("waits behind job {}", waiting->jobs.front().value);
-    return waiting->text;
-  }
+std::string Engine::reason_of(const Job& job, const sched::Wait& wait) const {
+  if (job.state == JobState::pending) return wait.text;
+  if (job.state == JobState::preempted) return job.last->displaced;
   if (is_final(job.state)) {
     if (job.state == JobState::cancelled && !job.last->end) return "cancelled while it waited";
     return job.last->end ? end_text(*job.last->end) : std::string();
@@ -53,15 +48,24 @@ JobView Engine::view(const Job& job) const {
     view.exit_signal = job.last->end->exit_signal;
   }
   view.elapsed_ms = job.last->elapsed_ms;
-  if (job.state == JobState::pending) {
-    if (const auto* waiting = queue_.class_of(job.spec)) {
-      const bool first = waiting->jobs.front() == job.id;
-      view.wait =
-          waiting->why == WaitReason::resources && !first ? WaitReason::priority : waiting->why;
-    }
-  }
-  view.reason = reason_of(job);
+  sched::Wait wait;
+  if (job.state == JobState::pending) wait = scheduler_.wait_of(job);
+  view.wait = wait.why;
+  view.reason = reason_of(job, wait);
+  view.preemptions = job.preemptions;
+  view.displaced = job.last->displaced;
   return view;
+}
+
+std::vector<ShareView> Engine::with_fair_shares(std::vector<ShareView> shares) const {
+  const auto gpu = sched::Resource::gpu;
+  for (ShareView& share : shares) {
+    if (share.kind == ShareKind::project && find_project(org(), share.name) != nullptr)
+      share.fair_share = scheduler_.project(share.name).allocatable(gpu);
+    if (share.kind == ShareKind::department && find_department(org(), share.name) != nullptr)
+      share.fair_share = scheduler_.department(share.name).allocatable(gpu);
+  }
+  return shares;
 }
 
 NodeView Engine::view(const Node& node) const {
@@ -72,10 +76,10 @@ NodeView Engine::view(const Node& node) const {
   view.reason = node.reason;
   view.since = node.since;
   view.inventory = node.inventory;
-  const auto& supply = cluster_.at(node.id);
-  view.cpus_held = supply.cpu_total - supply.cpu_free;
-  view.memory_held_bytes = supply.memory_total - supply.memory_free;
-  view.gpu_holders = supply.gpu_holders;
+  const auto& supply = scheduler_.node(node.id);
+  view.cpus_held = static_cast<std::uint32_t>((supply.cpu_milli - supply.cpu_idle) / 1000);
+  view.memory_held_bytes = static_cast<std::uint64_t>(supply.memory_bytes - supply.memory_idle);
+  view.gpu_holders = scheduler_.gpu_holders(node.id);
   view.usage = node.usage;
   return view;
 }

@@ -74,7 +74,7 @@ void Agent::apply(const proto::EndRun& order) {
     report(known->second);
     return;
   }
-  end(known->second);
+  end(known->second, order);
 }
 
 void Agent::apply(const proto::SignalRun& order) {
@@ -116,14 +116,15 @@ std::vector<AgentEffect> Agent::take_effects() {
   return effects;
 }
 
-void Agent::end(Run& run) {
+void Agent::end(Run& run, const proto::EndRun& order) {
   if (run.phase == RunPhase::ended) {
     report(run);
     return;
   }
-  if (run.end_ordered) return;
-  run.end_ordered = true;
-  effects_.emplace_back(EndStep{run.launch.run});
+  const std::int64_t grace_ms = order.grace_ms < 0 ? settings_.kill_wait_ms : order.grace_ms;
+  if (run.end_grace_ms && grace_ms >= *run.end_grace_ms) return;  // only less would be news
+  run.end_grace_ms = grace_ms;
+  effects_.emplace_back(EndStep{order});
 }
 
 void Agent::report(const Run& run) {

@@ -30,9 +30,9 @@ struct StartStep {
   proto::LaunchRun launch;
   std::vector<std::uint32_t> cpus;  // ascending; empty: not bound
 };
-/// Tell rstepd to end its processes: SIGTERM, kill wait, SIGKILL.
+/// Tell rstepd to end its processes: a signal, some grace, SIGKILL.
 struct EndStep {
-  RunId run;
+  proto::EndRun order;
 };
 struct SignalStep {
   RunId run;
@@ -81,7 +81,7 @@ class Agent {
     proto::LaunchRun launch;  // only `run` is filled when we know it as ended without having it
     std::vector<std::uint32_t> cpus;
     proto::RunPhase phase = proto::RunPhase::starting;
-    bool end_ordered = false;
+    std::optional<std::int64_t> end_grace_ms;  // it has been told to end
     WallTime start_time;
     RunEnd end;
   };
@@ -91,7 +91,7 @@ class Agent {
  private:
   std::vector<std::uint32_t> pick_cpus(const proto::LaunchRun& launch);
   void report(const Run& run);
-  void end(Run& run);
+  void end(Run& run, const proto::EndRun& order);
   void remember_forgotten(RunId run);
 
   NodeInventory inventory_;

@@ -122,7 +122,7 @@ void Shell::carry_out() {
 void Shell::carry_out_one(AgentEffect& effect) {
   std::visit(overloaded{
                  [this](StartStep& step) { steps_.start(std::move(step), agent_.settings()); },
-                 [this](const EndStep& step) { steps_.end(step.run); },
+                 [this](const EndStep& step) { steps_.end(step.order); },
                  [this](const SignalStep& step) { steps_.signal(step.run, step.signal); },
                  [this](const DropStep& step) { steps_.drop(step.run); },
                  [this](const ToController& message) {

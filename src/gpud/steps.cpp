@@ -127,14 +127,14 @@ Result<void> Steps::hand_over(RunId run, Step& step, StepOrder order) {
   return {};
 }
 
-void Steps::end(RunId run) {
-  const auto found = steps_.find(run);
+void Steps::end(const proto::EndRun& order) {
+  const auto found = steps_.find(order.run);
   if (found == steps_.end()) return;
   Step& step = found->second;
-  step.end_wanted = true;
-  if (step.state == State::attached) step.line->send(StepCommand{});
+  step.end_wanted = StepCommand{0, order.signal, order.grace_ms};
+  if (step.state == State::attached) step.line->send(*step.end_wanted);
   if (step.state == State::preparing)
-    finish_later(run, {EndCause::cancelled, 0, 0, 0, "it had not started yet"});
+    finish_later(order.run, {EndCause::cancelled, 0, 0, 0, "it had not started yet"});
 }
 
 void Steps::signal(RunId run, int signal) {
@@ -189,7 +189,7 @@ void Steps::greeted(const std::shared_ptr<StepLine>& line, RunId run) {
   step.state = State::attached;
   log::info("job {} goes on: its rstepd has called", run_name(run));
   for (const int signal : std::exchange(step.signals, {})) line->send(StepCommand{signal});
-  if (step.end_wanted) line->send(StepCommand{});
+  if (step.end_wanted) line->send(*step.end_wanted);
 }
 
 void Steps::line_closed(const std::shared_ptr<StepLine>& line) {

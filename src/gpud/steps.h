@@ -38,7 +38,7 @@ class Steps {
   std::vector<AdoptedRun> adopt();
 
   void start(StartStep effect, const NodeSettings& settings);
-  void end(RunId run);
+  void end(const proto::EndRun& order);
   void signal(RunId run, int signal);
   void drop(RunId run);
 
@@ -61,7 +61,7 @@ class Steps {
     std::uint32_t uid = 0;
     CgroupPlan cgroups;
     bool started = false;
-    bool end_wanted = false;
+    std::optional<StepCommand> end_wanted;
     std::vector<int> signals;  // to be delivered when its rstepd calls
     std::shared_ptr<StepLine> line;
   };

@@ -22,6 +22,7 @@ constexpr std::array state_words{
     StateWords{JobState::starting, "STARTING", "CF"},
     StateWords{JobState::running, "RUNNING", "R"},
     StateWords{JobState::completing, "COMPLETING", "CG"},
+    StateWords{JobState::preempted, "PREEMPTED", "PR"},
     StateWords{JobState::completed, "COMPLETED", "CD"},
     StateWords{JobState::failed, "FAILED", "F"},
     StateWords{JobState::cancelled, "CANCELLED", "CA"},
@@ -146,6 +147,12 @@ std::string_view name_of(WaitReason reason) {
       return "Priority";
     case WaitReason::node_down:
       return "ReqNodeNotAvail";
+    case WaitReason::limit:
+      return "ProjectLimit";
+    case WaitReason::quota:
+      return "ProjectQuota";
+    case WaitReason::promised:
+      return "Preempting";
   }
   return "Unknown";
 }
@@ -176,6 +183,15 @@ Result<void> validate(const JobSpec& spec) {
   if (spec.time_limit_seconds < 0 || spec.time_limit_seconds > JobBounds::time_limit_seconds_max)
     return invalid(format("the time limit is {} s, it must be 0 to {}", spec.time_limit_seconds,
                           JobBounds::time_limit_seconds_max));
+  if (spec.signal > JobBounds::signal_max)
+    return invalid(format("the signal is {}, it must be 1 to {}, or 0 for SIGTERM", spec.signal,
+                          JobBounds::signal_max));
+  if (spec.signal_seconds < 0 || spec.signal_seconds > JobBounds::signal_seconds_max)
+    return invalid(format("the signal comes {} s before the time limit, it must be 0 to {}",
+                          spec.signal_seconds, JobBounds::signal_seconds_max));
+  if (spec.grace_seconds < -1 || spec.grace_seconds > JobBounds::grace_seconds_max)
+    return invalid(format("the grace is {} s, it must be 0 to {}", spec.grace_seconds,
+                          JobBounds::grace_seconds_max));
   return {};
 }
 

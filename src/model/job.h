@@ -26,6 +26,7 @@ enum class JobState : std::uint8_t {
   starting = 2,    // placed; its nodes have been told
   running = 3,     // every node has started it
   completing = 4,  // ending; some node still holds a part
+  preempted = 5,   // being ended to make way; it returns to the queue
   completed = 10,
   failed = 11,
   cancelled = 12,
@@ -41,6 +42,10 @@ std::string_view code_of(JobState state);
 /// Takes either word in any case.
 std::optional<JobState> job_state_from(std::string_view text);
 inline bool is_final(JobState state) { return state >= JobState::completed; }
+/// It still holds something, and is being ended.
+inline bool is_ending(JobState state) {
+  return state == JobState::completing || state == JobState::preempted;
+}
 std::string_view name_of(JobKind kind);
 std::optional<JobKind> job_kind_from(std::string_view text);
 /// A number from 1 to JobBounds::priority_max, or one of the names from very-low (25) to very-high
@@ -53,6 +58,9 @@ enum class WaitReason : std::uint8_t {
   resources = 1,  // first in line, its resources are held by others
   priority = 2,   // jobs before it wait as well
   node_down = 3,  // would fit, if nodes that are down were up
+  limit = 4,      // its project or department would hold more than its limit
+  quota = 5,      // cannot be preempted, and its project's or department's quota is used up
+  promised = 6,   // has its place, as soon as others have left it
 };
 std::string_view name_of(WaitReason reason);
 
@@ -79,16 +87,19 @@ struct NodeRequest {
 struct JobSpec {
   std::string name;
   std::string project = "default";  // submitted "": the user's default project
+  std::string queue;                // "": none
   JobKind kind = JobKind::train;
+  bool requeue = true;  // may start again after its node failed
+  Preemptibility preemptibility = Preemptibility::by_kind;
+  std::uint8_t signal = 0;          // tells it that it has to make way; 0: SIGTERM
+  std::int32_t signal_seconds = 0;  // so long before its time limit, too; 0: not
+  std::int32_t grace_seconds = -1;  // from the signal to SIGKILL; below 0: as its project says
+  std::int32_t priority = 0;        // 0: its kind's; higher is served first in its project
   std::uint32_t task_count = 1;
   std::uint32_t node_count = 0;  // 0: as few as possible
   TaskRequest task;
   NodeRequest node;
   std::int64_t time_limit_seconds = 0;  // 0: none
-  bool requeue = true;                  // may start again after its node failed
-  std::string queue;                    // "": none
-  std::int32_t priority = 0;            // 0: its kind's; higher is served first in its project
-  Preemptibility preemptibility = Preemptibility::by_kind;
 
   bool is_preemptible() const {
     if (preemptibility == Preemptibility::by_kind) return kind == JobKind::train;
@@ -106,7 +117,8 @@ struct JobSpec {
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
   static auto fields(auto& m) {
     return std::tie(m.name, m.project, m.kind, m.task_count, m.node_count, m.task, m.node,
-                    m.time_limit_seconds, m.requeue, m.queue, m.priority, m.preemptibility);
+                    m.time_limit_seconds, m.requeue, m.queue, m.priority, m.preemptibility,
+                    m.signal, m.signal_seconds, m.grace_seconds);
   }
 };
 
@@ -188,6 +200,7 @@ struct LastRun {
   std::vector<std::uint32_t> tasks_per_node;  // of `nodes`
   std::optional<RunEnd> end;  // first word about how this run ends; decides the final state
   std::int64_t elapsed_ms = 0;
+  std::string displaced;  // who took its place, and by what right; kept while it waits again
 
   friend bool operator==(const LastRun&, const LastRun&) = default;
 };
@@ -201,6 +214,7 @@ struct Job {
   LaunchMode mode = LaunchMode::batch;  // of its payload: whether the first node's end is the job's
   bool cancel_requested = false;
   std::uint32_t restarts = 0;
+  std::uint32_t preemptions = 0;  // of those
   WallTime submit_time;
   WallTime end_time;
   Box<LastRun> last;  // the present run, or the latest
@@ -211,7 +225,8 @@ struct Job {
     auto& last = last_of(m);
     return std::tie(m.id, m.spec, m.owner, m.state, m.restarts, m.submit_time, last.start_time,
                     m.end_time, last.placement, last.nodes, last.started, last.end,
-                    m.cancel_requested, last.elapsed_ms, m.mode, last.tasks_per_node);
+                    m.cancel_requested, last.elapsed_ms, m.mode, last.tasks_per_node, m.preemptions,
+                    last.displaced);
   }
   /// Told when all fields have been read.
   void decoded() { last.tidy(); }
@@ -238,12 +253,14 @@ struct JobView {
   std::int64_t elapsed_ms = 0;
   WaitReason wait = WaitReason::none;
   std::string reason;  // one sentence: why it waits, or how it ended
+  std::uint32_t preemptions = 0;
+  std::string displaced;  // who took its place last, and by what right
 
   friend bool operator==(const JobView&, const JobView&) = default;
   static auto fields(auto& m) {
     return std::tie(m.id, m.spec, m.owner, m.state, m.restarts, m.gpu_count, m.nodes, m.submit_time,
                     m.start_time, m.end_time, m.exit_code, m.exit_signal, m.elapsed_ms, m.wait,
-                    m.reason);
+                    m.reason, m.preemptions, m.displaced);
   }
 };
 
@@ -274,6 +291,9 @@ struct JobBounds {
   static constexpr std::size_t environment_bytes_max = 4 << 20;
   static constexpr std::size_t path_bytes_max = 4096;
   static constexpr std::int64_t time_limit_seconds_max = 10LL * 365 * 24 * 3600;
+  static constexpr std::int32_t signal_max = 64;
+  static constexpr std::int32_t signal_seconds_max = 7 * 24 * 3600;
+  static constexpr std::int32_t grace_seconds_max = 24 * 3600;
 };
 
 /// Whether the spec is one that could run somewhere; names the field that is wrong.

@@ -306,14 +306,16 @@ struct LaunchRun {
                     m.tasks_per_node, m.submit_time, m.payload);
   }
 };
-/// rctld -> rgpud: end this run: SIGTERM, the kill wait, then SIGKILL. Answered by RunEnded; at
-/// once if the node knows nothing of it.
+/// rctld -> rgpud: end this run: a signal, some grace, then SIGKILL. Answered by RunEnded; at once
+/// if the node knows nothing of it. A second order can only shorten the grace.
 struct EndRun {
   static constexpr std::uint16_t number = 206;
   static constexpr std::uint32_t size_max = small_message;
   RunId run;
+  std::int32_t signal = 0;     // 0: SIGTERM
+  std::int64_t grace_ms = -1;  // below 0: the kill wait
   friend bool operator==(const EndRun&, const EndRun&) = default;
-  static auto fields(auto& m) { return std::tie(m.run); }
+  static auto fields(auto& m) { return std::tie(m.run, m.signal, m.grace_ms); }
 };
 /// rctld -> rgpud: the end of this run is on record here; forget it.
 struct ForgetRun {

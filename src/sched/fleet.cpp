@@ -102,7 +102,30 @@ NodeIndex Fleet::add(FleetNode node) {
   const auto index = static_cast<NodeIndex>(nodes_.size() - 1);
   recount(index);
   ++freed_count_;
+  ++generation_;
   return index;
+}
+
+void Fleet::resize(NodeIndex index, std::int64_t cpu_milli, std::int64_t memory_bytes,
+                   std::int64_t gpu_memory_mib, std::vector<bool> gpu_absent) {
+  FleetNode& node = nodes_[index];
+  unindex(index);
+  std::int64_t cpu_held = 0, memory_held = 0;
+  for (const FleetNode::Resident& resident : node.residents) {
+    if (resident.stay == Stay::promised) continue;
+    cpu_held += resident.demand->cpu_milli;
+    memory_held += resident.demand->memory_bytes;
+  }
+  node.cpu_milli = std::max(cpu_milli, cpu_held);
+  node.memory_bytes = std::max(memory_bytes, memory_held);
+  node.gpu_memory_mib = gpu_memory_mib;
+  ROTA_ASSERT(gpu_absent.size() >= node.gpu_count);
+  node.gpu_count = static_cast<std::uint32_t>(gpu_absent.size());
+  node.gpu_absent = std::move(gpu_absent);
+  node.gpu_taken.resize(node.gpu_count);
+  recount(index);
+  ++freed_count_;
+  ++generation_;
 }
 
 void Fleet::set_usable(NodeIndex index, bool usable) {
@@ -110,6 +133,7 @@ void Fleet::set_usable(NodeIndex index, bool usable) {
   nodes_[index].usable = usable;
   this->index(index);
   ++freed_count_;
+  ++generation_;
 }
 
 void Fleet::index(NodeIndex index) {
@@ -137,6 +161,8 @@ Spot Fleet::put(TaskRef task, Stay stay, bool evictable, const Demand& demand, S
     node.shared_id_last = std::max(node.shared_id_last, id);
   }
   const NodeIndex index = spot.node;
+  for (const std::uint32_t gpu : spot.gpus)
+    ROTA_ASSERT(gpu < node.gpu_count && (!node.gpu_taken[gpu] || node.is_absent(gpu)));
   node.residents.push_back({task, stay, evictable, &demand, spot});
   recount(index);
   if (stay == Stay::leaving) ++freed_count_;
@@ -160,7 +186,14 @@ void Fleet::recount(NodeIndex index) {
   FleetNode& node = nodes_[index];
   unindex(index);
   node.gpus_evictable = 0;
-  node.gpus_idle = node.gpu_count;
+  std::fill(node.gpu_taken.begin(), node.gpu_taken.end(), false);
+  node.gpus_present = node.gpu_count;
+  for (std::uint32_t i = 0; i < node.gpu_absent.size(); ++i) {
+    if (!node.gpu_absent[i]) continue;
+    node.gpu_taken[i] = true;
+    --node.gpus_present;
+  }
+  node.gpus_idle = node.gpus_present;
   node.cpu_idle = node.cpu_milli;
   node.memory_idle = node.memory_bytes;
   node.tasks_idle = node.task_count_max;
@@ -170,7 +203,6 @@ void Fleet::recount(NodeIndex index) {
     supply.leaving = 0;
   }
   for (SharedGpu& gpu : node.shared) gpu = {.id = gpu.id, .gpu = gpu.gpu};
-  std::fill(node.gpu_taken.begin(), node.gpu_taken.end(), false);
 
   for (const FleetNode::Resident& resident : node.residents) {
     const Demand& demand = *resident.demand;
@@ -193,7 +225,12 @@ void Fleet::recount(NodeIndex index) {
     node.gpus_leaving += leaving * demand.whole_gpus();
     if (resident.evictable && (resident.stay == Stay::held || resident.stay == Stay::promised))
       node.gpus_evictable += std::max<std::int64_t>(demand.devices, !demand.mig.empty());
-    for (const std::uint32_t gpu : resident.spot.gpus) node.gpu_taken[gpu] = true;
+    for (const std::uint32_t gpu : resident.spot.gpus) {
+      node.gpu_taken[gpu] = true;
+      if (!node.is_absent(gpu)) continue;
+      node.gpus_idle += taken;  // it was not among those that could be taken
+      node.gpus_leaving -= leaving;
+    }
     const std::int64_t mib = demand.share_mib(node.gpu_memory_mib);
     for (const std::uint32_t id : resident.spot.shared) {
       SharedGpu& gpu = *std::find_if(node.shared.begin(), node.shared.end(),
@@ -249,7 +286,7 @@ std::int64_t Fleet::gpu_memory_most() const {
 
 Amount Fleet::size_of(const FleetNode& node) {
   Amount size;
-  size[Resource::gpu] = node.gpu_count * one_gpu;
+  size[Resource::gpu] = node.gpus_present * one_gpu;
   for (const auto& [profile, supply] : node.mig)
     size[Resource::gpu] += supply.total * mig_slices(profile) * one_gpu;
   size[Resource::cpu] = node.cpu_milli;

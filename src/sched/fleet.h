@@ -70,6 +70,7 @@ struct FleetNode {
   std::uint32_t task_count_max = 0;
   std::map<std::string, std::string> labels;
   bool usable = true;
+  std::vector<bool> gpu_absent;  // by number: known, but not there now; empty: all are there
 
   // What of it is free now (idle), and what is on its way (leaving; below 0: promised of idle).
   std::int64_t gpus_idle = 0, gpus_leaving = 0;
@@ -82,8 +83,10 @@ struct FleetNode {
   std::int64_t gpus_evictable =
       0;  // by tasks that may be evicted, held or promised; at most so many
 
+  std::uint32_t gpus_present = 0;
   std::int64_t gpu_free_amount = 0;  // of one_gpu: idle, leaving and the rest of shared GPUs
 
+  bool is_absent(std::uint32_t gpu) const { return gpu < gpu_absent.size() && gpu_absent[gpu]; }
   std::int64_t gpus_free() const { return gpus_idle + gpus_leaving; }
   std::int64_t cpu_free() const { return cpu_idle + cpu_leaving; }
   std::int64_t memory_free() const { return memory_idle + memory_leaving; }
@@ -116,6 +119,13 @@ class Fleet {
   void remove(TaskRef task, Stay stay, NodeIndex node);
 
   void set_usable(NodeIndex node, bool usable);
+  /// It came back with other hardware. What tasks hold there stays held: a node that is smaller
+  /// than that keeps the size of it until they have left.
+  void resize(NodeIndex node, std::int64_t cpu_milli, std::int64_t memory_bytes,
+              std::int64_t gpu_memory_mib, std::vector<bool> gpu_absent);
+  /// Changes whenever a node appears, changes size, or becomes usable or not: answers about an
+  /// empty cluster hold as long as it stays the same.
+  std::uint64_t generation() const { return generation_; }
 
   /// Usable nodes by free GPUs (idle and leaving), then number: the tightest fit comes first.
   using FreeIndex = std::set<std::pair<std::int64_t, NodeIndex>>;
@@ -146,6 +156,7 @@ class Fleet {
   Amount total_;
   std::int64_t gpu_free_total_ = 0;
   std::uint64_t freed_count_ = 1;
+  std::uint64_t generation_ = 1;
 };
 
 /// Whether the task would fit the node: now, or once everybody who is leaving has left.

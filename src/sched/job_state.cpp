@@ -19,6 +19,10 @@ constexpr std::array steps{
     Step{JobState::starting, JobEvent::ending, JobState::completing},
     Step{JobState::running, JobEvent::ending, JobState::completing},
     Step{JobState::completing, JobEvent::returned, JobState::pending},
+    Step{JobState::starting, JobEvent::displaced, JobState::preempted},
+    Step{JobState::running, JobEvent::displaced, JobState::preempted},
+    Step{JobState::preempted, JobEvent::ending, JobState::completing},
+    Step{JobState::preempted, JobEvent::returned, JobState::pending},
 };
 
 }  // namespace

@@ -30,17 +30,26 @@ std::optional<WaitCause> try_to_place(World& world, std::uint32_t index) {
   const Placed placed = place(world, index, tasks);
   if (placed) return std::nullopt;
   cause.placed = placed.most;
+  if (placed.would_delay) {
+    cause.kind = WaitCause::Kind::reserved;
+    cause.job = world.job(*placed.would_delay).id;
+  }
   // Undoing a failed attempt frees nothing that was not free before it.
   world.fleet.forget_freed(freed_before);
-  if (is_whole && !placed.by_quota) world.note_no_room(job.shape.get());
+  if (is_whole && !placed.by_quota && !placed.would_delay) world.note_no_room(job.shape.get());
   return cause;
 }
 
 void allocate(World& world) {
   WaitingLine line(world);
+  world.reservations.clear();
   while (const auto job = line.next()) {
     if (const auto cause = try_to_place(world, *job)) {
       world.set_cause(*job, *cause);
+      const bool for_room =
+          cause->kind == WaitCause::Kind::resources || cause->kind == WaitCause::Kind::reserved;
+      if (for_room && world.reservations.all().size() < world.policy.reservations_max)
+        world.reservations.reserve(world, *job);
       line.give_up(*job);
       continue;
     }
@@ -50,15 +59,27 @@ void allocate(World& world) {
   }
 }
 
+void note_displaced(World& world, Action action, std::uint32_t taker, std::size_t mark) {
+  std::uint32_t last = taker;
+  for (const TaskRef ref : world.changed_since(mark)) {
+    if (ref.job == last || !world.task(ref).evicted) continue;
+    last = ref.job;
+    world.note_displaced({ref.job, taker, action});
+  }
+}
+
 /// Runs `attempt` for every waiting job in turn; what it moves changes whose turn it is.
 template <class Attempt>
-void for_waiting(World& world, Attempt attempt) {
+void for_waiting(World& world, Action action, Attempt attempt) {
   WaitingLine line(world);
   while (const auto job = line.next()) {
     const SchedJob& taker = world.job(*job);
-    if (taker.preempts_after > world.now)
+    const std::size_t mark = world.mark();
+    if (taker.preempts_after > world.now) {
       world.set_cause(*job, {.kind = WaitCause::Kind::delay});
-    else if (attempt(*job, world.class_of(*job)->step)) {
+      world.look_again_at(taker.preempts_after);
+    } else if (attempt(*job, world.class_of(*job)->step)) {
+      note_displaced(world, action, *job, mark);
       line.changed();
       continue;
     }
@@ -78,7 +99,7 @@ void consolidate(World& world) {
   };
   rule.may_take_whole = [](std::uint32_t) { return true; };
   rule.accepts = [](const Amount&, const std::vector<Unit>& lost) { return lost.empty(); };
-  for_waiting(world, [&](std::uint32_t job, const Amount& request) {
+  for_waiting(world, Action::consolidate, [&](std::uint32_t job, const Amount& request) {
     const SchedJob& taker = world.job(job);
     // Wherever it is: only if all that is free together would do.
     if (!taker.preemptible || request[Resource::gpu] > world.fleet.gpu_free_total()) return false;
@@ -88,8 +109,10 @@ void consolidate(World& world) {
   });
 }
 
-bool is_protected(const World& world, const SchedJob& victim, std::int64_t seconds) {
-  return victim.started != never && world.now - victim.started < seconds;
+bool is_protected(World& world, const SchedJob& victim, std::int64_t seconds) {
+  if (victim.started == never || world.now - victim.started >= seconds) return false;
+  world.look_again_at(victim.started + seconds);
+  return true;
 }
 
 /// Losses by project, in the order in which they were taken.
@@ -108,7 +131,7 @@ std::vector<Loss> losses_of(const World& world, const std::vector<Unit>& lost) {
 }
 
 void reclaim(World& world) {
-  for_waiting(world, [&](std::uint32_t job, const Amount& request) {
+  for_waiting(world, Action::reclaim, [&](std::uint32_t job, const Amount& request) {
     const SchedJob& taker = world.job(job);
     const Reclaimer reclaimer{taker.project, taker.preemptible, request};
     if (!can_reclaim(world.quotas, reclaimer)) return false;
@@ -133,7 +156,7 @@ void reclaim(World& world) {
 }
 
 void preempt(World& world) {
-  for_waiting(world, [&](std::uint32_t job, const Amount& request) {
+  for_waiting(world, Action::preempt, [&](std::uint32_t job, const Amount& request) {
     const SchedJob& taker = world.job(job);
     if (!taker.preemptible && world.quotas.over_quota_firm(taker.project, request)) return false;
     TakeRule rule;
@@ -164,7 +187,12 @@ void evict_stale(World& world) {
     }
     if (job.stale_since == never) world.set_stale_since(i, world.now);
     const std::int64_t grace = job.stale_grace.value_or(world.policy.stale_grace_seconds);
-    if (grace < 0 || world.now - job.stale_since < grace) continue;
+    if (grace < 0) continue;
+    if (world.now - job.stale_since < grace) {
+      world.look_again_at(job.stale_since + grace);
+      continue;
+    }
+    world.note_displaced({i, i, Action::evict_stale});
     for (std::uint32_t t = 0; t < job.tasks.size(); ++t)
       if (is_active(job.tasks[t].state)) world.evict({i, t});
   }
@@ -173,7 +201,7 @@ void evict_stale(World& world) {
 }  // namespace
 
 void run_pass(World& world, std::span<const Action> actions) {
-  world.refresh();
+  world.begin_pass();
   world.quotas.divide(world.fleet.total(), world.policy.history_weight);
   for (const Action action : actions) {
     switch (action) {

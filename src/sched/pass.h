@@ -7,7 +7,6 @@
 
 namespace rota::sched {
 
-enum class Action : std::uint8_t { allocate, consolidate, reclaim, preempt, evict_stale };
 inline constexpr Action all_actions[] = {Action::allocate, Action::consolidate, Action::reclaim,
                                          Action::preempt, Action::evict_stale};
 

@@ -7,6 +7,7 @@
 
 #include "common/assert.h"
 #include "sched/domains.h"
+#include "sched/few_nodes.h"
 
 namespace rota::sched {
 namespace {
@@ -17,6 +18,7 @@ struct Score {
   bool beside_others = false;
   bool now = false;
   bool cpu_node = false;
+  std::int64_t spared_gpus = 0;
   double fullness = 0;
 
   friend auto operator<=>(const Score&, const Score&) = default;
@@ -26,16 +28,22 @@ class Placing {
  public:
   Placing(World& world, std::uint32_t job, const std::vector<std::uint32_t>& tasks,
           const PlaceOptions& options)
-      : world_(world), job_(job), tasks_(tasks), options_(options) {}
+      : world_(world),
+        job_(job),
+        tasks_(tasks),
+        options_(options),
+        end_(world.end_if_started(world.job(job))) {}
 
   Placed run() {
     const std::size_t mark = world_.mark();
-    if (!(is_plain() ? place_all(options_.nodes) : place_group(0, all_nodes()))) {
+    const std::size_t kept_mark = world_.reservations.mark();
+    if (!(is_plain() ? place_plain() : place_group(0, all_nodes()))) {
       world_.undo_to(mark);
-      return {false, by_quota_, most_placed_};
+      world_.reservations.undo_to(kept_mark);
+      return {false, by_quota_, would_delay_, most_placed_};
     }
     if (!options_.only_promise) wait_for_the_others();
-    return {true, by_quota_, most_placed_};
+    return {true, by_quota_, would_delay_, most_placed_};
   }
 
  private:
@@ -48,6 +56,21 @@ class Placing {
     const auto has_wish = [](const auto& part) { return part.topology.has_value(); };
     return std::none_of(gang().groups.begin(), gang().groups.end(), has_wish) &&
            std::none_of(gang().sets.begin(), gang().sets.end(), has_wish);
+  }
+
+  bool place_plain() {
+    if (job().shape->lie != Lie::few_nodes || tasks_.size() < 2) return place_all(options_.nodes);
+    const TaskShape& task = job().shape->tasks[tasks_.front()];
+    const NodeList& nodes =
+        options_.nodes == nullptr && task.nodes != nullptr ? *task.nodes : all_nodes();
+    const auto chosen = choose_few_nodes(world_.fleet, nodes, *task.demand,
+                                         static_cast<std::uint32_t>(tasks_.size()));
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      const NodeList node{chosen[i]};
+      if (!place_task({job_, tasks_[i]}, &node)) return false;
+      most_placed_ = std::max(most_placed_, ++placed_);
+    }
+    return !chosen.empty();
   }
 
   bool place_all(const NodeList* nodes) {
@@ -107,6 +130,7 @@ class Placing {
     DomainSearch search(world_, job(), tasks, placed);
     for (const DomainChoice& choice : search.choices(*wish, nodes)) {
       const std::size_t mark = world_.mark();
+      const std::size_t kept_mark = world_.reservations.mark();
       const auto scores_before = topology_scores_;
       if (world_.policy.prefer_topology)
         for (const auto& [node, score] : choice.scores) topology_scores_[node] = score;
@@ -116,6 +140,7 @@ class Placing {
       }
       topology_scores_ = scores_before;
       world_.undo_to(mark);
+      world_.reservations.undo_to(kept_mark);
     }
     return false;
   }
@@ -178,6 +203,11 @@ class Placing {
       return false;
     const FleetNode& node = world_.fleet.at(index);
     if (!fits_soon(node, *task.demand)) return false;
+    if (job().shape->lie == Lie::apart && hosts_another(node)) return false;
+    if (const auto first = world_.reservations.delayed_by(index, *task.demand, end_on(index))) {
+      would_delay_ = first;
+      return false;
+    }
     if (is_charged_by_node(*task.demand) && !passes(task.demand->charge(node.gpu_memory_mib)))
       return false;
     const Score score = score_of(*task.demand, index, node);
@@ -185,6 +215,24 @@ class Placing {
                            (score == choice.score && index < choice.node);
     if (is_better) choice = {index, score};
     return score.now;
+  }
+
+  /// One that only goes back to where it was is not begun anew.
+  std::int64_t end_on(NodeIndex index) const {
+    if (world_.reservations.all().empty()) return end_;
+    const auto& tasks = job().tasks;
+    const bool returns = std::any_of(tasks.begin(), tasks.end(), [index](const Task& task) {
+      return task.evicted && task.spot.node == index;
+    });
+    return returns ? world_.end_of(job_) : end_;
+  }
+
+  bool hosts_another(const FleetNode& node) const {
+    return std::any_of(node.residents.begin(), node.residents.end(),
+                       [this](const FleetNode::Resident& resident) {
+                         return resident.task.job == job_ &&
+                                (resident.stay == Stay::held || resident.stay == Stay::promised);
+                       });
   }
 
   /// Whole GPUs and fractions, packed: the tightest fit comes first in the index.
@@ -226,6 +274,7 @@ class Placing {
     score.beside_others = policy.prefer_beside_others && fits_beside_others(node, demand);
     score.now = policy.prefer_now && fits_now(node, demand);
     score.cpu_node = policy.prefer_cpu_nodes && !wants_gpu && node.gpu_count == 0;
+    if (policy.spare_free_gpus && !wants_gpu) score.spared_gpus = -node.gpus_free();
     const double free = static_cast<double>(wants_gpu ? node.gpus_free() : node.cpu_free());
     const double size = static_cast<double>(wants_gpu ? node.gpu_count : node.cpu_milli);
     if (wants_gpu ? policy.spread_gpu : policy.spread_cpu)
@@ -241,6 +290,7 @@ class Placing {
     Spot spot;
     spot.node = index;
     bool now = !options_.only_promise && fits_now(node, demand);
+    world_.reservations.take(index, demand, end_on(index));
     if (demand.is_shared()) {
       const SharedChoice choice = choose_shared(node, index, demand, world_.policy.pack_shared);
       spot = choice.spot;
@@ -282,9 +332,11 @@ class Placing {
   std::uint32_t job_;
   const std::vector<std::uint32_t>& tasks_;
   const PlaceOptions& options_;
+  std::int64_t end_;  // of the job, if it starts now
   NodeList all_;
   std::map<NodeIndex, std::int64_t> topology_scores_;
   mutable bool by_quota_ = false;
+  mutable std::optional<std::uint32_t> would_delay_;
   std::uint32_t placed_ = 0;
   std::uint32_t most_placed_ = 0;
 };

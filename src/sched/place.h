@@ -15,8 +15,9 @@ struct PlaceOptions {
 
 struct Placed {
   bool all = false;
-  bool by_quota = false;   // some task was stopped by a limit or quota, not for want of room
-  std::uint32_t most = 0;  // tasks that found a place in the best attempt
+  bool by_quota = false;  // some task was stopped by a limit or quota, not for want of room
+  std::optional<std::uint32_t> would_delay;  // some task was kept off a node for this job
+  std::uint32_t most = 0;                    // tasks that found a place in the best attempt
   explicit operator bool() const { return all; }
 };
 

@@ -28,15 +28,53 @@ QuotaTree::QuotaTree() {
 }
 
 QuotaIndex QuotaTree::add(std::string name, QuotaIndex parent, QuotaTerms terms) {
-  const auto index = static_cast<QuotaIndex>(nodes_.size());
-  QuotaNode node;
+  auto index = static_cast<QuotaIndex>(nodes_.size());
+  if (free_places_.empty()) {
+    nodes_.emplace_back();
+  } else {
+    index = free_places_.back();
+    free_places_.pop_back();
+  }
+  QuotaNode& node = at(index);
   node.name = std::move(name);
   node.parent = parent;
   node.depth = at(parent).depth + 1;
   node.terms = terms;
-  nodes_.push_back(std::move(node));
   at(parent).children.push_back(index);
   return index;
+}
+
+void QuotaTree::move(QuotaIndex index, QuotaIndex parent) {
+  const Amount held = at(index).held, held_firm = at(index).held_firm, waiting = at(index).waiting;
+  const auto settle = [&](QuotaIndex leaf, bool comes) {
+    for (QuotaIndex i = leaf;; i = at(i).parent) {
+      at(i).held = comes ? at(i).held + held : at(i).held - held;
+      at(i).held_firm = comes ? at(i).held_firm + held_firm : at(i).held_firm - held_firm;
+      at(i).waiting = comes ? at(i).waiting + waiting : at(i).waiting - waiting;
+      if (i == quota_root) return;
+    }
+  };
+  settle(at(index).parent, false);
+  leave_parent(index);
+  at(index).parent = parent;
+  at(parent).children.push_back(index);
+  settle(parent, true);
+  set_depth(index, at(parent).depth + 1);
+}
+
+void QuotaTree::remove(QuotaIndex index) {
+  ROTA_ASSERT(index != quota_root && at(index).children.empty());
+  ROTA_ASSERT(at(index).held == Amount() && at(index).waiting == Amount());
+  leave_parent(index);
+  at(index) = {};
+  free_places_.push_back(index);
+}
+
+void QuotaTree::leave_parent(QuotaIndex index) { std::erase(at(at(index).parent).children, index); }
+
+void QuotaTree::set_depth(QuotaIndex index, std::uint32_t depth) {
+  at(index).depth = depth;
+  for (const QuotaIndex child : at(index).children) set_depth(child, depth + 1);
 }
 
 void QuotaTree::charge(QuotaIndex leaf, const Amount& amount, bool firm) {

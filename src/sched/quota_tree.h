@@ -22,6 +22,7 @@ struct QuotaTerms {
   std::uint64_t age_order = 0;            // smaller is older
   std::optional<std::int64_t> reclaim_min_runtime_seconds;
   std::optional<std::int64_t> preempt_min_runtime_seconds;
+  std::optional<std::int64_t> delay_seconds;  // that a job waits before it takes from others
 };
 
 /// One project (a leaf) or department.
@@ -56,6 +57,11 @@ class QuotaTree {
   QuotaTree();
 
   QuotaIndex add(std::string name, QuotaIndex parent, QuotaTerms terms);
+  /// Puts it, with all below it, under another parent. Not below itself.
+  void move(QuotaIndex index, QuotaIndex parent);
+  /// It is no more; nothing is held or waiting there, and nothing is below it. Its place goes to
+  /// the next that is added.
+  void remove(QuotaIndex index);
   void set_terms(QuotaIndex index, QuotaTerms terms) { at(index).terms = terms; }
 
   QuotaNode& at(QuotaIndex index) { return nodes_[index]; }
@@ -82,8 +88,11 @@ class QuotaTree {
 
  private:
   void divide_children(QuotaIndex index, double k);
+  void leave_parent(QuotaIndex index);
+  void set_depth(QuotaIndex index, std::uint32_t depth);
 
   std::vector<QuotaNode> nodes_;
+  std::vector<QuotaIndex> free_places_;
   Amount total_;
 };
 

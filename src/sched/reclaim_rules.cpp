@@ -109,6 +109,12 @@ bool is_allowed(const QuotaTree& quotas, const Reclaimer& reclaimer,
   return true;
 }
 
+std::int64_t preemption_delay(const QuotaTree& quotas, QuotaIndex project, std::int64_t otherwise) {
+  for (QuotaIndex i = project; i != quota_root; i = quotas.at(i).parent)
+    if (const auto& own = quotas.at(i).terms.delay_seconds) return *own;
+  return otherwise;
+}
+
 std::int64_t preempt_min_runtime(const QuotaTree& quotas, QuotaIndex victim,
                                  std::int64_t otherwise) {
   for (QuotaIndex i = victim; i != quota_root; i = quotas.at(i).parent)

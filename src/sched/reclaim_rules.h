@@ -37,6 +37,9 @@ std::int64_t preempt_min_runtime(const QuotaTree& quotas, QuotaIndex victim,
 /// By the victim's own side just below what the two have in common, and from there up.
 std::int64_t reclaim_min_runtime(const QuotaTree& quotas, QuotaIndex reclaimer, QuotaIndex victim,
                                  std::int64_t otherwise);
+/// Seconds that a job of this project waits before it takes from others: its own, or the nearest
+/// above.
+std::int64_t preemption_delay(const QuotaTree& quotas, QuotaIndex project, std::int64_t otherwise);
 /// The other method: nearest to the victim itself.
 std::int64_t reclaim_min_runtime_of(const QuotaTree& quotas, QuotaIndex victim,
                                     std::int64_t otherwise);

@@ -230,11 +230,15 @@ class Search {
     return false;
   }
 
-  void undo() { world_.undo_to(mark_); }
+  void undo() {
+    world_.undo_to(mark_);
+    world_.reservations.undo_to(kept_mark_);
+  }
   bool is_exhausted() const { return tried_.size() >= world_.policy.scenarios_max; }
 
   bool solve(std::size_t count) {
     mark_ = world_.mark();
+    kept_mark_ = world_.reservations.mark();
     wanted_.assign(tasks_.begin(), tasks_.begin() + static_cast<std::ptrdiff_t>(count));
     tried_.clear();
     if (!recorded_.empty() && attempt(recorded_)) return true;
@@ -380,7 +384,12 @@ class Search {
     std::set<std::uint32_t> victims;
     for (const Unit& unit : units) {
       victims.insert(unit.job);
-      for (const auto task : unit.tasks) world_.evict({unit.job, task});
+      const std::int64_t end = world_.end_of(unit.job);
+      for (const auto task : unit.tasks) {
+        const NodeIndex node = world_.task({unit.job, task}).spot.node;
+        world_.evict({unit.job, task});
+        world_.reservations.give(node, world_.demand({unit.job, task}), end);
+      }
     }
     contest.push(job_, world_.estimate(world_.job(job_), wanted_));
     for (const auto victim : victims) push_victim(contest, victim);
@@ -446,6 +455,7 @@ class Search {
   std::set<Units> tried_;
   std::optional<Units> everybody_;
   std::size_t mark_ = 0;
+  std::size_t kept_mark_ = 0;
 };
 
 }  // namespace

@@ -70,12 +70,21 @@ struct TaskShape {
   std::uint32_t set = 0;
   std::shared_ptr<const Demand> demand;
   std::shared_ptr<const NodeList> nodes;  // the only ones it may run on, ascending; none: any
+  std::uint32_t process_count = 1;        // that it stands for; nothing is decided by it
+};
+
+/// How the tasks of a gang lie together.
+enum class Lie : std::uint8_t {
+  free,       // each where it fits best
+  apart,      // each on a node of its own
+  few_nodes,  // on as few nodes as possible; all tasks are alike
 };
 
 /// All of a job that jobs may have in common; shared by those that have.
 struct JobShape {
   Gang gang;
   std::vector<TaskShape> tasks;
+  Lie lie = Lie::free;
 };
 
 /// Where one task is. A job none of whose tasks was ever looked at has none of these.
@@ -98,6 +107,7 @@ struct SchedJob {
   bool preemptible = true;
   std::int64_t submitted = 0;  // seconds
   std::int64_t started = never;
+  std::int64_t limit_seconds = 0;       // of a run; 0: none
   std::int64_t preempts_after = never;  // may cause no eviction before this time
   std::int64_t stale_since = never;
   std::optional<std::int64_t> stale_grace;  // below 0: never stale

@@ -2,6 +2,8 @@
 #include "sched/world.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "common/assert.h"
 
@@ -22,6 +24,13 @@ std::optional<Stay> stay_of(TaskState state) {
     default:
       return std::nullopt;
   }
+}
+
+/// Limits that are within a tenth of each other are one class: where one cannot be fitted in before
+/// a reservation, the others are not tried either.
+std::int32_t limit_class(std::int64_t seconds) {
+  if (seconds <= 0) return 0;
+  return 1 + static_cast<std::int32_t>(std::log2(static_cast<double>(seconds)) * 7);
 }
 
 }  // namespace
@@ -64,6 +73,7 @@ void World::remove(std::uint32_t index) {
   Membership& member = members_[index];
   if (member.evictable_as) seats_[job.project].evictable.erase(*member.evictable_as);
   member.evictable_as.reset();
+  refresh_end(index, false);
   incomplete_.erase(index);
   other_causes_.erase(index);
   no_room_.erase(job.shape.get());
@@ -72,18 +82,53 @@ void World::remove(std::uint32_t index) {
 }
 
 void World::settle() {
-  for (const TaskRef ref : changed_since(0)) {
-    const Task& task = this->task(ref);
+  std::vector<Promise> promises;
+  std::map<std::uint32_t, std::size_t> places;  // of jobs in it
+  for (const Change& change : log_) {
+    const Task& task = this->task(change.ref);
     // One that was started and evicted in the same pass has never been there.
     const bool never_there = task.evicted == TaskState::starting;
-    if (task.state == TaskState::promised && task.leaves && !never_there)
-      set_state(ref, TaskState::leaving, Spot(*task.leaves));
-    else if (task.state == TaskState::promised || never_there)
-      set_state(ref, TaskState::waiting, {});
-    jobs_[ref.job].tasks[ref.task].evicted.reset();
-    touch(ref.job);
+    if (task.state == TaskState::promised && task.leaves && !never_there) {
+      set_state(change.ref, TaskState::leaving, Spot(*task.leaves));
+    } else if (task.state == TaskState::promised || never_there) {
+      const auto [place, is_new] = places.try_emplace(change.ref.job, promises.size());
+      if (is_new) promises.push_back({change.ref.job, {}});
+      if (task.state == TaskState::promised)
+        promises[place->second].tasks.emplace_back(change.ref.task, task.spot.node);
+      set_state(change.ref, TaskState::waiting, {});
+    }
+    jobs_[change.ref.job].tasks[change.ref.task].evicted.reset();
+    touch(change.ref.job);
   }
   log_.clear();
+  for (const Promise& promise : promises) start_promised(promise);
+  refresh();
+  for (const Promise& promise : promises)
+    set_cause(promise.job, {.kind = WaitCause::Kind::promised});
+}
+
+/// Where only those were in the way who have never been there, it starts now; a gang all or none.
+void World::start_promised(const Promise& promise) {
+  SchedJob& job = jobs_[promise.job];
+  for (const auto& [task, node] : promise.tasks) {
+    const Demand& demand = job.demand(task);
+    if (!fits_now(fleet.at(node), demand)) break;
+    Spot spot{.node = node};
+    if (demand.is_shared()) {
+      SharedChoice choice = choose_shared(fleet.at(node), node, demand, policy.pack_shared);
+      if (!choice.now) break;
+      spot = std::move(choice.spot);
+    } else if (demand.gpu == Demand::Gpu::whole) {
+      spot.gpus = choose_whole(fleet.at(node), demand.devices);
+    }
+    set_state({promise.job, task}, TaskState::starting, std::move(spot));
+  }
+  const bool starts = fill_of(job) != Fill::below;
+  for (std::uint32_t i = 0; i < job.tasks.size(); ++i) {
+    if (job.tasks[i].state != TaskState::starting) continue;
+    if (!starts) set_state({promise.job, i}, TaskState::waiting, {});
+    if (starts && job.started == never) job.started = now;
+  }
 }
 
 void World::set_state(TaskRef ref, TaskState state, Spot spot) {
@@ -106,9 +151,39 @@ void World::set_waiting(TaskRef ref) {
   set_state(ref, TaskState::waiting, {});
 }
 
+void World::set_leaving(TaskRef ref) {
+  ROTA_ASSERT(log_.empty());
+  if (is_active(task(ref).state)) set_state(ref, TaskState::leaving, Spot(task(ref).spot));
+}
+
+void World::set_gone(TaskRef ref) {
+  ROTA_ASSERT(log_.empty());
+  set_state(ref, TaskState::succeeded, {});
+}
+
+void World::begin_pass() {
+  displaced_.clear();
+  next_look_ = forever;
+  refresh();
+}
+
 void World::measure_gpus() {
-  gpu_memory_least_ = fleet.gpu_memory_least();
   gpu_memory_most_ = fleet.gpu_memory_most();
+  const std::int64_t least = fleet.gpu_memory_least();
+  if (least == gpu_memory_least_) return;
+  const std::int64_t before = std::exchange(gpu_memory_least_, least);
+  // Only a request for GPU memory counts differently now.
+  for (SchedJob& job : jobs_) {
+    if (job.shape == nullptr) continue;
+    for (std::uint32_t i = 0; i < job.task_count(); ++i) {
+      if (job.demand(i).gpu != Demand::Gpu::memory || job.state(i) != TaskState::waiting) continue;
+      const Amount charge = job.demand(i).charge(least);
+      quotas.remove_waiting(job.project,
+                            job.tasks.empty() ? job.demand(i).charge(before) : job.tasks[i].charge);
+      quotas.add_waiting(job.project, charge);
+      if (!job.tasks.empty()) job.tasks[i].charge = charge;
+    }
+  }
 }
 
 /// Puts the task on its node and on its project's account, as its state says.
@@ -249,7 +324,13 @@ JobKey World::job_key(std::uint32_t index) const {
 }
 
 World::ClassKey World::class_key(const SchedJob& job) const {
-  ClassKey key{job.project, job.priority, job.preemptible, Fill::below, job.shape.get(), 0};
+  ClassKey key{job.project,
+               job.priority,
+               job.preemptible,
+               Fill::below,
+               job.shape.get(),
+               limit_class(job.limit_seconds),
+               0};
   const bool untouched = std::all_of(job.tasks.begin(), job.tasks.end(), [](const Task& task) {
     return task.state == TaskState::waiting;
   });
@@ -257,6 +338,18 @@ World::ClassKey World::class_key(const SchedJob& job) const {
   key.fill = fill_of(job);
   key.own = job.id;
   return key;
+}
+
+void World::refresh_end(std::uint32_t index, bool holds) {
+  const SchedJob& job = jobs_[index];
+  Membership& member = members_[index];
+  std::int64_t end = never;
+  if (holds && policy.reservations_max > 0 && job.started != never)
+    end = job.started + (job.limit_seconds > 0 ? job.limit_seconds : policy.limit_assumed_seconds);
+  if (end == member.ends_at) return;
+  if (member.ends_at != never) ends_.erase({member.ends_at, index});
+  if (end != never) ends_.insert({end, index});
+  member.ends_at = end;
 }
 
 void World::refresh(std::uint32_t index) {
@@ -278,6 +371,7 @@ void World::refresh(std::uint32_t index) {
     member.evictable_as.reset();
   }
   const bool any_placed = has_placed(job);
+  refresh_end(index, any_placed);
   if (any_placed && fill_of(job) == Fill::below)
     incomplete_.insert(index);
   else if (incomplete_.erase(index) > 0)
@@ -331,6 +425,11 @@ const WaitCause& World::cause_of(std::uint32_t job) const {
   if (members_[job].waits_in != nullptr) return members_[job].waits_in->cause;
   const auto at = other_causes_.find(job);
   return at == other_causes_.end() ? none : at->second;
+}
+
+std::uint32_t World::first_of_class(std::uint32_t job) const {
+  const QueueClass* members = members_[job].waits_in;
+  return members == nullptr ? job : members->jobs.begin()->job;
 }
 
 void World::set_cause(std::uint32_t job, const WaitCause& cause) {

@@ -9,6 +9,7 @@
 
 #include "sched/fleet.h"
 #include "sched/quota_tree.h"
+#include "sched/reservations.h"
 #include "sched/topology.h"
 #include "sched/workload.h"
 
@@ -21,6 +22,7 @@ struct Policy {
   bool prefer_beside_others = true;  // a fraction goes where a shared GPU has room
   bool prefer_now = true;
   bool prefer_cpu_nodes = true;  // for tasks without GPUs
+  bool spare_free_gpus = false;  // they keep away from nodes with free GPUs
   bool prefer_full = true;       // pack; else the order of nodes, or spread
   bool spread_gpu = false;
   bool spread_cpu = false;
@@ -31,9 +33,12 @@ struct Policy {
   double saturation_multiplier = 1;
   std::int64_t reclaim_min_runtime_seconds = 0;
   std::int64_t preempt_min_runtime_seconds = 0;
+  std::int64_t preemption_delay_seconds = 0;
   std::int64_t stale_grace_seconds = 60;
-  std::uint32_t consolidate_jobs_max = 16;  // 0: no consolidation
-  std::uint32_t scenarios_max = 64;         // that one search for victims may simulate per size
+  std::uint32_t reservations_max = 0;           // jobs for which a place is kept in time
+  std::int64_t limit_assumed_seconds = 86'400;  // of jobs without a time limit, for such plans
+  std::uint32_t consolidate_jobs_max = 16;      // 0: no consolidation
+  std::uint32_t scenarios_max = 64;             // that one search for victims may simulate per size
 };
 
 /// What keeps a job waiting, in the numbers that decided it.
@@ -45,10 +50,22 @@ struct WaitCause {
     quota,      // of `project`, for what cannot be preempted
     resources,  // `placed` of `wanted` tasks found a place
     delay,      // may not cause evictions yet
+    promised,   // has its place, as soon as others have left it
+    reserved,   // would delay `job`
   };
   Kind kind = Kind::none;
   QuotaIndex project = quota_root;
   std::uint32_t placed = 0, wanted = 0;
+  std::uint64_t job = 0;  // its id
+};
+
+enum class Action : std::uint8_t { allocate, consolidate, reclaim, preempt, evict_stale };
+
+/// A job that lost its place, or some of it, to another.
+struct Displacement {
+  std::uint32_t victim = 0;
+  std::uint32_t taker = 0;
+  Action action = Action::reclaim;
 };
 
 /// Among the jobs of a project: the first is served first, the last is taken from first.
@@ -84,6 +101,7 @@ class World {
   QuotaTree quotas;
   std::vector<Topology> topologies;
   Policy policy;
+  Reservations reservations;
   std::int64_t now = 0;
 
   /// Takes the job with its tasks as they are; charges what they hold. Returns its number.
@@ -113,6 +131,9 @@ class World {
   /// The task that was started runs; one that was leaving has left and waits again.
   void set_running(TaskRef ref);
   void set_waiting(TaskRef ref);
+  /// It is being ended: what it has comes free; and then it has given it back.
+  void set_leaving(TaskRef ref);
+  void set_gone(TaskRef ref);
   /// Tasks that were changed since the mark, each once.
   std::vector<TaskRef> changed_since(std::size_t mark) const;
 
@@ -121,6 +142,28 @@ class World {
                   bool largest_gpu = false) const;
   /// After nodes have come or gone.
   void measure_gpus();
+
+  /// When a job that starts now is over at the latest, as far as plans go.
+  std::int64_t end_if_started(const SchedJob& job) const {
+    return now + (job.limit_seconds > 0 ? job.limit_seconds : policy.limit_assumed_seconds);
+  }
+  /// When one that holds something is over.
+  std::int64_t end_of(std::uint32_t job) const {
+    return members_[job].ends_at == never ? end_if_started(jobs_[job]) : members_[job].ends_at;
+  }
+  /// Jobs that hold something, by when they are over.
+  using Ends = std::set<std::pair<std::int64_t, std::uint32_t>>;
+  const Ends& ends() const { return ends_; }
+
+  /// Who lost their place in this pass, and to whom; in the order decided.
+  const std::vector<Displacement>& displaced() const { return displaced_; }
+  void note_displaced(const Displacement& displacement) { displaced_.push_back(displacement); }
+  /// When time alone may change what the last pass found; `forever` when it cannot.
+  static constexpr std::int64_t forever = std::numeric_limits<std::int64_t>::max();
+  std::int64_t next_look() const { return next_look_; }
+  void look_again_at(std::int64_t time) { next_look_ = std::min(next_look_, time); }
+  /// A pass begins.
+  void begin_pass();
 
   /// The waiting classes of a project in order, and its jobs that may be evicted. True as of the
   /// last refresh().
@@ -138,6 +181,8 @@ class World {
   /// The class in which it waits; none when it does not, or is not ready.
   QueueClass* class_of(std::uint32_t job) { return members_[job].waits_in; }
   const WaitCause& cause_of(std::uint32_t job) const;
+  /// The first of those that wait like it; itself when it waits in no class.
+  std::uint32_t first_of_class(std::uint32_t job) const;
   void set_cause(std::uint32_t job, const WaitCause& cause);
 
   /// No room was found for this shape, and nothing has come free since.
@@ -157,7 +202,8 @@ class World {
     bool preemptible = true;
     Fill fill = Fill::below;
     const JobShape* shape = nullptr;
-    std::uint64_t own = 0;  // the id of a job that is partly placed
+    std::int32_t limit = 0;  // about
+    std::uint64_t own = 0;   // the id of a job that is partly placed
     friend auto operator<=>(const ClassKey&, const ClassKey&) = default;
   };
   struct Seat {
@@ -167,12 +213,19 @@ class World {
   struct Membership {
     QueueClass* waits_in = nullptr;
     std::unique_ptr<JobKey> evictable_as;
+    std::int64_t ends_at = never;  // as it stands in `ends_`
     bool is_dirty = false;
   };
 
   void become(TaskRef ref, TaskState state, Spot spot, std::optional<Spot> leaves,
               std::optional<TaskState> evicted);
   void set_state(TaskRef ref, TaskState state, Spot spot);
+  /// Tasks of a job and the nodes that they were promised.
+  struct Promise {
+    std::uint32_t job = 0;
+    std::vector<std::pair<std::uint32_t, NodeIndex>> tasks;
+  };
+  void start_promised(const Promise& promise);
   void attach(TaskRef ref);
   void detach(TaskRef ref);
   void touch(std::uint32_t job);
@@ -181,18 +234,22 @@ class World {
   void leave_class(std::uint32_t job);
   ClassKey class_key(const SchedJob& job) const;
   JobKey job_key(std::uint32_t job) const;
+  void refresh_end(std::uint32_t job, bool holds);
 
   std::vector<SchedJob> jobs_;
   std::vector<Membership> members_;
   std::vector<std::uint32_t> dirty_;
   std::vector<Seat> seats_;  // by project
   std::set<std::uint32_t> incomplete_;
+  Ends ends_;
   std::vector<std::uint32_t> free_slots_;
   std::map<ClassKey, QueueClass> classes_;
   std::map<const QueueClass*, ClassKey> class_keys_;
   std::map<std::uint32_t, WaitCause> other_causes_;  // of jobs in no class
   std::map<const JobShape*, std::uint64_t> no_room_;
   std::vector<Change> log_;
+  std::vector<Displacement> displaced_;
+  std::int64_t next_look_ = forever;
   std::int64_t gpu_memory_least_ = 0;
   std::int64_t gpu_memory_most_ = 0;
   std::uint64_t stamp_ = 0;

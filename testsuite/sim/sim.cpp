@@ -51,6 +51,7 @@ std::uint64_t broken_seeds(std::uint64_t count, Options options, bool stop_at_fi
     sum.sessions_cut += counts.sessions_cut;
     sum.commits_failed += counts.commits_failed;
     sum.requeues += counts.requeues;
+    sum.preemptions += counts.preemptions;
     if (text.empty()) continue;
     if (!quiet && broken++ == 0)
       std::printf("# %s\n# replay: %s\n", text.c_str(), replay(options).c_str());
@@ -58,7 +59,7 @@ std::uint64_t broken_seeds(std::uint64_t count, Options options, bool stop_at_fi
   }
   std::printf(
       "# %llu seeds: %llu steps, %llu jobs, %llu controller crashes, %llu rgpud crashes, %llu "
-      "reboots, %llu sessions cut, %llu failed commits, %llu requeues\n",
+      "reboots, %llu sessions cut, %llu failed commits, %llu requeues, %llu preemptions\n",
       static_cast<unsigned long long>(count), static_cast<unsigned long long>(sum.events),
       static_cast<unsigned long long>(sum.jobs_acknowledged),
       static_cast<unsigned long long>(sum.controller_crashes),
@@ -66,7 +67,8 @@ std::uint64_t broken_seeds(std::uint64_t count, Options options, bool stop_at_fi
       static_cast<unsigned long long>(sum.reboots),
       static_cast<unsigned long long>(sum.sessions_cut),
       static_cast<unsigned long long>(sum.commits_failed),
-      static_cast<unsigned long long>(sum.requeues));
+      static_cast<unsigned long long>(sum.requeues),
+      static_cast<unsigned long long>(sum.preemptions));
   return broken;
 }
 

@@ -61,6 +61,15 @@ World::World(Options options) : options_(options), random_(options.seed) {
       job.spec.task.memory_bytes = std::uint64_t{1} << 30;
     }
     job.spec.requeue = chance(0.9);
+    // Two projects are promised a third of the cluster each; the rest, and what they leave idle, is
+    // for everybody.
+    const char* const projects[] = {"red", "blue", "default"};
+    job.spec.project = projects[random(0, 2)];
+    if (job.spec.project != "default" &&
+        static_cast<int>(job.spec.gpu_total()) <= gpus_promised() && chance(0.2))
+      job.spec.preemptibility = Preemptibility::no;
+    job.spec.priority = static_cast<std::int32_t>(random(1, 3)) * 40;
+    if (chance(0.3)) job.spec.grace_seconds = static_cast<std::int32_t>(random(0, 20));
     job.payload.mode = chance(0.5) ? LaunchMode::batch : LaunchMode::tasks;
     job.payload.script = "#!/bin/sh\n";
     job.payload.arguments = {"x"};
@@ -93,6 +102,8 @@ void World::say(const std::string& line) {
 
 std::string World::run() {
   start_controller();
+  change_projects(0);
+  disk_.commit(engine_->take_effects().rows);
   for (int i = 0; i < options_.node_count; ++i) in(random(0, 2 * s), [this, i] { start_rgpud(i); });
   for (std::size_t i = 0; i < clients_.size(); ++i)
     in(random(0, 200 * s), [this, i] { submit(i); });
@@ -179,10 +190,24 @@ void World::cancel_some() {
   wake_controller();
 }
 
-/// An administrator: projects come, change and go; none of them has jobs.
+int World::gpus_promised() const { return options_.node_count * options_.gpus_per_node / 3; }
+
+/// An administrator: projects come, change and go, those without jobs; a department comes and goes
+/// above the others.
 void World::change_projects(int round) {
   if (!engine_) return;
   Org org;
+  for (const char* const name : {"red", "blue"}) {
+    Project& project = org.projects.emplace_back();
+    project.name = name;
+    project.quota.gpu_quota = gpus_promised() * gpu_unit;
+    if (round % 3 == 1) project.department = "colours";
+  }
+  if (round % 3 == 1) {
+    Department& department = org.departments.emplace_back();
+    department.name = "colours";
+    department.quota.gpu_quota = 2 * gpus_promised() * gpu_unit;
+  }
   for (int i = round % 2; i < round; ++i) {
     Project& project = org.projects.emplace_back();
     project.name = format("p{}", i);
@@ -285,7 +310,8 @@ void World::commit_done(std::uint64_t, std::shared_ptr<ctld::Effects> effects,
     if (!is_new && is_final(known->second) && known->second != put->job.state)
       broken_ = format("job {} ended twice: {} and {}", put->job.id.value, name_of(known->second),
                        name_of(put->job.state));
-    if (put->job.restarts > 0 && put->job.state == JobState::pending) ++counts_.requeues;
+    if (put->job.restarts > 0 && put->job.state == JobState::pending)
+      ++(put->job.last->displaced.empty() ? counts_.requeues : counts_.preemptions);
     known->second = put->job.state;
   }
   for (auto& answer : answers) answer();

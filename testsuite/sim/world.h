@@ -49,7 +49,7 @@ class World {
 
   struct Counts {
     std::uint64_t events = 0, jobs_acknowledged = 0, controller_crashes = 0, node_crashes = 0,
-                  reboots = 0, sessions_cut = 0, commits_failed = 0, requeues = 0;
+                  reboots = 0, sessions_cut = 0, commits_failed = 0, requeues = 0, preemptions = 0;
   };
   const Counts& counts() const { return counts_; }
 
@@ -142,11 +142,13 @@ class World {
   };
   void submit(std::size_t job);
   void cancel_some();
+  int gpus_promised() const;
   void change_projects(int round);
 
   void plan_faults();
   std::string check();
   std::string check_engine() const;
+  std::string check_projects() const;
   std::string check_reality() const;
   std::string check_acknowledged() const;
   std::string check_end() const;

@@ -43,16 +43,49 @@ std::string World::check_engine() const {
       return format("job {} is {} with {} of {} tasks", id.value, name_of(job.state), tasks,
                     job.spec.task_count);
   }
-  for (const auto& [id, supply] : engine_->cluster().nodes()) {
+  for (const auto& [id, known] : engine_->nodes()) {
     const Held& node = held[id];
-    if (supply.cpu_total - supply.cpu_free != node.cpus ||
-        supply.memory_total - supply.memory_free != node.memory)
+    const NodeView view = engine_->view(known);
+    if (view.cpus_held != node.cpus || view.memory_held_bytes != node.memory)
       return format("node {}: the CPUs or memory held do not add up", id.value);
-    for (std::uint16_t gpu = 0; gpu < supply.gpu_holders.size(); ++gpu) {
+    for (std::uint16_t gpu = 0; gpu < view.gpu_holders.size(); ++gpu) {
       const auto holder = node.gpus.find(gpu);
-      if (supply.gpu_holders[gpu] != (holder == node.gpus.end() ? JobId{} : holder->second))
-        return format("GPU {} of node {}: the cluster and the jobs disagree", gpu, id.value);
+      if (view.gpu_holders[gpu] != (holder == node.gpus.end() ? JobId{} : holder->second))
+        return format("GPU {} of node {}: the scheduler and the jobs disagree", gpu, id.value);
     }
+  }
+  return check_projects();
+}
+
+/// What projects are charged is what their jobs hold or ask for, and what cannot be taken back
+/// never passes a quota.
+std::string World::check_projects() const {
+  struct Sum {
+    std::int64_t held = 0, firm = 0, waiting = 0;
+  };
+  std::map<std::string, Sum> sums;
+  for (const auto& [id, job] : engine_->jobs()) {
+    if (is_final(job.state) || is_ending(job.state)) continue;
+    Sum& sum = sums[job.spec.project];
+    if (job.state == JobState::pending)
+      sum.waiting += static_cast<std::int64_t>(job.spec.gpu_total()) * gpu_unit;
+    for (const auto& part : job.last->placement) {
+      const auto gpus = static_cast<std::int64_t>(part.gpus.size()) * gpu_unit;
+      sum.held += gpus;
+      if (!job.spec.is_preemptible()) sum.firm += gpus;
+    }
+  }
+  for (const Project& project : engine_->org().projects) {
+    const Sum& sum = sums[project.name];
+    const auto& charged = engine_->scheduler().project(project.name);
+    const auto gpu = sched::Resource::gpu;
+    if (charged.held[gpu] != sum.held || charged.held_firm[gpu] != sum.firm ||
+        charged.waiting[gpu] != sum.waiting)
+      return format("project {} is charged {} + {}, its jobs make {} + {}", project.name,
+                    charged.held[gpu], charged.waiting[gpu], sum.held, sum.waiting);
+    if (sum.firm > project.quota.gpu_quota)
+      return format("project {} has {} in jobs that cannot be preempted, its quota is {}",
+                    project.name, sum.firm, project.quota.gpu_quota);
   }
   return {};
 }

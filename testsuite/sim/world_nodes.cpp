@@ -189,7 +189,7 @@ void World::carry_out(int index) {
       start_processes(index, *step);
     } else if (const auto* order = std::get_if<gpud::EndStep>(&effect)) {
       for (auto& process : node.processes) {
-        if (process.run != order->run || !process.alive || process.end_ordered) continue;
+        if (process.run != order->order.run || !process.alive || process.end_ordered) continue;
         process.end_ordered = true;
         in(random(1 * ms, 5 * s), [this, index, run = process.run] {
           process_ends(index, run, {.cause = EndCause::cancelled, .exit_signal = 15});

@@ -51,8 +51,8 @@ net::awaitable<void> org_show(Controller& controller, std::shared_ptr<net::Conne
   // One state of it, whatever changes while it is sent.
   const Org org = controller.engine().org();
   const std::uint64_t revision = controller.engine().org_revision();
-  const std::vector<ShareView> shares =
-      request.shares ? tally.views(org) : std::vector<ShareView>();
+  std::vector<ShareView> shares;
+  if (request.shares) shares = controller.engine().with_fair_shares(tally.views(org));
   Position position;
   for (;;) {
     proto::OrgShowReply reply;

@@ -90,10 +90,12 @@ struct StepReport {
 
 /// What rgpud tells rstepd.
 struct StepCommand {
-  std::int32_t signal = 0;  // 0: end the run; else deliver this to its processes
+  std::int32_t signal = 0;      // 0: end the run; else deliver this to its processes
+  std::int32_t end_signal = 0;  // with which the end begins; 0: SIGTERM
+  std::int64_t grace_ms = -1;   // from it to SIGKILL; below 0: the kill wait
 
   friend bool operator==(const StepCommand&, const StepCommand&) = default;
-  static auto fields(auto& m) { return std::tie(m.signal); }
+  static auto fields(auto& m) { return std::tie(m.signal, m.end_signal, m.grace_ms); }
 };
 
 /// To rstepd's nursery: read a file as its owner and send it over the socket that comes along.

@@ -143,7 +143,7 @@ void Supervisor::launch_answered() {
   launching_.reset();
   if (size > 0)
     return begin_end(EndCause::launch_failed, std::string(excuse, static_cast<std::size_t>(size)));
-  if (ending_since_) return;
+  if (kill_at_) return;
   if (tasks_.size() < order_.tasks.size()) return launch_next();
   all_started();
 }
@@ -171,28 +171,40 @@ bool Supervisor::reap() {
 void Supervisor::task_ended(Task& task, int status) {
   task.running = false;
   task.status = status;
-  task.ours = ending_since_.has_value();
+  task.ours = kill_at_.has_value();
   // One failed task ends the others: they would wait for it for ever.
-  if (badness(status) != 0 && !ending_since_ && order_.tasks.size() > 1)
-    begin_end(EndCause::exited, {});
+  if (badness(status) != 0 && !kill_at_ && order_.tasks.size() > 1) begin_end(EndCause::exited, {});
 }
 
 bool Supervisor::done() const {
   if (launching_) return false;
   for (const Task& task : tasks_)
     if (task.running) return false;
-  return ending_since_.has_value() ||
-         (!order_.tasks.empty() && tasks_.size() == order_.tasks.size());
+  return kill_at_.has_value() || (!order_.tasks.empty() && tasks_.size() == order_.tasks.size());
 }
 
 void Supervisor::begin_end(EndCause cause, std::string detail) {
-  if (ending_since_) return;
-  ending_since_ = mono_now();
+  if (kill_at_) return;
   cause_ = cause;
   detail_ = std::move(detail);
+  end_within(kill_wait(), SIGTERM);
+}
+
+/// The first word sets the grace, a later one can only shorten it.
+void Supervisor::end_within(Duration grace, int signal) {
+  const MonoTime at = mono_now() + grace;
+  kill_at_ = kill_at_ ? std::min(*kill_at_, at) : at;
   if (tasks_.empty()) return;
-  signal_all(SIGTERM);
+  signal_all(signal);
   signal_all(SIGCONT);  // a stopped process could not obey
+}
+
+/// When the job wants to hear that its time limit is near.
+std::optional<MonoTime> Supervisor::warn_at() const {
+  const JobSpec& spec = order_.launch.spec;
+  if (warned_ || kill_at_ || !started_ || spec.signal_seconds == 0 || spec.time_limit_seconds == 0)
+    return std::nullopt;
+  return begun_ + std::chrono::seconds(spec.time_limit_seconds - spec.signal_seconds);
 }
 
 void Supervisor::signal_all(int signal) {
@@ -204,11 +216,11 @@ void Supervisor::wait_for_event() {
   MonoTime wake = now + sleep_max;
   const auto sooner = [&wake](MonoTime at) { wake = std::min(wake, at); };
   const std::int64_t limit = order_.launch.spec.time_limit_seconds;
-  if (limit > 0 && !ending_since_) sooner(begun_ + std::chrono::seconds(limit));
-  if (ending_since_ && !killed_)
-    sooner(*ending_since_ + std::chrono::milliseconds(order_.kill_wait_ms));
+  if (limit > 0 && !kill_at_) sooner(begun_ + std::chrono::seconds(limit));
+  if (const auto at = warn_at()) sooner(*at);
+  if (kill_at_ && !killed_) sooner(*kill_at_);
   if (const auto at = link_.retry_at()) sooner(*at);
-  if (fence_ && !ending_since_) sooner(*fence_);
+  if (fence_ && !kill_at_) sooner(*fence_);
 
   pollfd waits[2] = {{.fd = link_.fd(), .events = POLLIN, .revents = 0},
                      {.fd = launching_.get(), .events = POLLIN, .revents = 0}};
@@ -230,16 +242,19 @@ void Supervisor::check_deadlines() {
   if (asked_to_end != 0) begin_end(EndCause::cancelled, "rstepd was told to end");
   const std::int64_t limit = order_.launch.spec.time_limit_seconds;
   if (limit > 0 && now >= begun_ + std::chrono::seconds(limit)) begin_end(EndCause::timeout, {});
+  if (const auto at = warn_at(); at && now >= *at) {
+    warned_ = true;
+    signal_all(order_.launch.spec.signal == 0 ? SIGTERM : order_.launch.spec.signal);
+  }
   // Read when the last known deadline comes, and now and then: contact moves it.
-  if (!ending_since_ && (now >= fence_read_ + sleep_max || (fence_ && now >= *fence_))) {
+  if (!kill_at_ && (now >= fence_read_ + sleep_max || (fence_ && now >= *fence_))) {
     fence_ = read_fence(order_.spool_dir);
     fence_read_ = now;
     if (fence_ && now >= *fence_)
       begin_end(EndCause::cancelled,
                 "the node was out of contact for too long (nodes.fence_after)");
   }
-  if (ending_since_ && !killed_ && !done() &&
-      now >= *ending_since_ + std::chrono::milliseconds(order_.kill_wait_ms)) {
+  if (kill_at_ && !killed_ && !done() && now >= *kill_at_) {
     killed_ = true;
     cgroups_.kill();
     signal_all(SIGKILL);
@@ -250,10 +265,13 @@ void Supervisor::check_deadlines() {
 
 void Supervisor::obey() {
   while (const auto command = link_.receive()) {
-    if (command->signal == 0)
-      begin_end(EndCause::cancelled, {});
-    else
+    if (command->signal != 0) {
       signal_all(command->signal);
+      continue;
+    }
+    if (!kill_at_) cause_ = EndCause::cancelled;
+    end_within(command->grace_ms < 0 ? kill_wait() : std::chrono::milliseconds(command->grace_ms),
+               command->end_signal == 0 ? SIGTERM : command->end_signal);
   }
 }
 

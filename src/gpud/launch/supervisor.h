@@ -46,10 +46,13 @@ class Supervisor {
   bool done() const;
 
   void begin_end(EndCause cause, std::string detail);
+  void end_within(Duration grace, int signal);
+  Duration kill_wait() const { return std::chrono::milliseconds(order_.kill_wait_ms); }
   void wait_for_event();
   void check_deadlines();
   void obey();
   void signal_all(int signal);
+  std::optional<MonoTime> warn_at() const;
 
   void kill_rest();
   RunEnd verdict() const;
@@ -64,8 +67,9 @@ class Supervisor {
   bool started_ = false;
   MonoTime begun_;
   WallTime start_time_;
-  std::optional<MonoTime> ending_since_;
+  std::optional<MonoTime> kill_at_;  // it is being ended, and this is the end of its grace
   bool killed_ = false;
+  bool warned_ = false;
   std::optional<MonoTime> fence_;  // as last read
   MonoTime fence_read_;
   EndCause cause_ = EndCause::exited;

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "commands/exit_code.h"
+#include "commands/signals.h"
 #include "common/format.h"
 
 namespace rota::commands {

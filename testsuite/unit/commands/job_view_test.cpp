@@ -104,7 +104,7 @@ TEST(JobJson, ARunningJob) {
       R"("submit_time":"2026-11-16T02:00:00Z","start_time":"2026-11-16T02:01:00Z",)"
       R"("end_time":null,"reason":null,"reason_detail":null,"restarts":0,"exit_code":null,)"
       R"("exit_signal":null,"time_limit_seconds":7200,"elapsed_seconds":3723,"tasks":2,"cpus":8,)"
-      R"("queue":null,"priority":50,"preemptible":true})");
+      R"("queue":null,"priority":50,"preemptible":true,"preemptions":0,"displaced":null})");
 }
 
 TEST(JobJson, AWaitingJob) {
@@ -115,7 +115,7 @@ TEST(JobJson, AWaitingJob) {
       R"("start_time":null,"end_time":null,"reason":"Resources",)"
       R"("reason_detail":"asks for 16 GPUs, 6 are free","restarts":0,"exit_code":null,)"
       R"("exit_signal":null,"time_limit_seconds":null,"elapsed_seconds":null,"tasks":1,"cpus":1,)"
-      R"("queue":null,"priority":50,"preemptible":true})");
+      R"("queue":null,"priority":50,"preemptible":true,"preemptions":0,"displaced":null})");
 }
 
 TEST(JobJson, HowAJobEnded) {

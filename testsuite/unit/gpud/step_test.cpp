@@ -307,6 +307,8 @@ TEST_F(Step, WhatAKilledRstepdLeavesCanBeFound) {
       eventually([&] { return pid_in(rgpud.read("parent")) > 0 && rgpud.read("up") == "\n"; }));
   ::kill(pid_in(rgpud.read("parent")), SIGKILL);
   EXPECT_TRUE(rgpud.wait_hangup(step));
+  // A dying process closes its files one after the other.
+  EXPECT_TRUE(eventually([&] { return !rgpud.spool().is_alive(step.run); }));
   const auto found = rgpud.spool().look(step.run);
   EXPECT_FALSE(found.is_alive);
   EXPECT_FALSE(found.record.end);

@@ -1,0 +1,83 @@
+// sched/few_nodes.cpp - counts the room on every node, then takes the largest rooms.
+#include "sched/few_nodes.h"
+
+#include <algorithm>
+
+namespace rota::sched {
+namespace {
+
+struct Room {
+  std::uint32_t tasks = 0;
+  std::int64_t gpus = 0, cpu = 0;  // free: the tighter of two rooms of one size comes first
+  NodeIndex node = no_node;
+};
+
+bool is_tighter(const Room& a, const Room& b) {
+  if (a.gpus != b.gpus) return a.gpus < b.gpus;
+  if (a.cpu != b.cpu) return a.cpu < b.cpu;
+  return a.node < b.node;
+}
+
+std::int64_t times(std::int64_t free, std::int64_t each, std::int64_t most) {
+  if (each == 0) return most;
+  return std::clamp<std::int64_t>(free / each, 0, most);
+}
+
+std::uint32_t least_of(const Demand& demand, std::int64_t gpus, std::int64_t cpu,
+                       std::int64_t memory, std::int64_t most) {
+  most = times(gpus, demand.whole_gpus(), most);
+  most = times(cpu, demand.cpu_milli, most);
+  return static_cast<std::uint32_t>(times(memory, demand.memory_bytes, most));
+}
+
+std::vector<NodeIndex> choose(const Fleet& fleet, const NodeList& nodes, const Demand& demand,
+                              std::uint32_t count, bool now) {
+  std::vector<Room> rooms;
+  std::uint64_t sum = 0;
+  for (const NodeIndex index : nodes) {
+    const FleetNode& node = fleet.at(index);
+    const std::uint32_t tasks = room_for(node, demand, count, now);
+    if (tasks == 0) continue;
+    sum += tasks;
+    rooms.push_back({tasks, node.gpus_free(), node.cpu_free(), index});
+  }
+  if (sum < count) return {};
+  std::sort(rooms.begin(), rooms.end(), [](const Room& a, const Room& b) {
+    return a.tasks != b.tasks ? a.tasks > b.tasks : is_tighter(a, b);
+  });
+  std::vector<NodeIndex> chosen;
+  for (auto room = rooms.begin(); chosen.size() < count; ++room) {
+    const auto left = static_cast<std::uint32_t>(count - chosen.size());
+    if (room->tasks < left) {
+      chosen.insert(chosen.end(), room->tasks, room->node);
+      continue;
+    }
+    const auto enough =
+        std::find_if(room, rooms.end(), [left](const Room& each) { return each.tasks < left; });
+    const auto tightest = std::min_element(room, enough, is_tighter);
+    chosen.insert(chosen.end(), left, tightest->node);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::uint32_t room_for(const FleetNode& node, const Demand& demand, std::uint32_t most, bool now) {
+  if (!(now ? fits_now(node, demand) : fits_soon(node, demand))) return 0;
+  const std::int64_t tasks = now ? node.tasks_idle : node.tasks_idle + node.tasks_leaving;
+  return least_of(demand, now ? node.gpus_idle : node.gpus_free(),
+                  now ? node.cpu_idle : node.cpu_free(),
+                  now ? node.memory_idle : node.memory_free(), std::min<std::int64_t>(most, tasks));
+}
+
+std::uint32_t room_when_empty(const FleetNode& node, const Demand& demand, std::uint32_t most) {
+  return least_of(demand, node.gpus_present, node.cpu_milli, node.memory_bytes, most);
+}
+
+std::vector<NodeIndex> choose_few_nodes(const Fleet& fleet, const NodeList& nodes,
+                                        const Demand& demand, std::uint32_t count) {
+  auto chosen = choose(fleet, nodes, demand, count, true);
+  return chosen.empty() ? choose(fleet, nodes, demand, count, false) : chosen;
+}
+
+}  // namespace rota::sched

@@ -1,0 +1,174 @@
+// sched/job_shapes.cpp - from requests to tasks, and whether they would ever fit.
+#include "sched/job_shapes.h"
+
+#include <algorithm>
+
+#include "common/format.h"
+#include "sched/few_nodes.h"
+
+namespace rota::sched {
+namespace {
+
+constexpr std::size_t entries_kept = 1'000;
+
+Demand demand_of(const JobSpec& spec, std::uint32_t tasks, bool with_node) {
+  Demand demand;
+  demand.devices = tasks * spec.task.gpu_count + (with_node ? spec.node.gpu_count : 0);
+  demand.gpu = demand.devices > 0 ? Demand::Gpu::whole : Demand::Gpu::none;
+  demand.cpu_milli = std::int64_t{tasks} * spec.task.cpu_count * 1000;
+  demand.memory_bytes = static_cast<std::int64_t>(tasks * spec.task.memory_bytes +
+                                                  (with_node ? spec.node.memory_bytes : 0));
+  return demand;
+}
+
+/// A gang of which every task is needed.
+std::shared_ptr<JobShape> gang_of(const std::vector<Demand>& demands, Lie lie) {
+  auto shape = std::make_shared<JobShape>();
+  shape->gang = Gang::simple(static_cast<std::uint32_t>(demands.size()));
+  shape->lie = lie;
+  shape->tasks.reserve(demands.size());
+  std::shared_ptr<const Demand> last;
+  for (const Demand& demand : demands) {
+    if (last == nullptr || *last != demand) last = std::make_shared<const Demand>(demand);
+    shape->tasks.push_back({.demand = last, .nodes = nullptr});
+  }
+  return shape;
+}
+
+/// What the job's nodes, or tasks where nodes do not matter, ask for.
+std::vector<Demand> demands_of(const JobSpec& spec, std::uint32_t node_count) {
+  std::vector<Demand> demands;
+  if (node_count == 0) {
+    demands.assign(spec.task_count, demand_of(spec, 1, false));
+    return demands;
+  }
+  for (std::uint32_t i = 0; i < node_count; ++i)
+    demands.push_back(demand_of(spec, tasks_of_node(spec.task_count, node_count, i), true));
+  return demands;
+}
+
+bool fits_empty(const JobSpec& spec, std::uint32_t node_count, const Fleet& fleet,
+                bool usable_only) {
+  const Demand task = demand_of(spec, 1, false);
+  std::vector<std::uint32_t> room;  // in tasks
+  std::uint64_t total = 0;
+  for (const FleetNode& node : fleet.nodes()) {
+    if (usable_only && !node.usable) continue;
+    if (node_count > 0 && room_when_empty(node, demand_of(spec, 0, true), 1) == 0) continue;
+    FleetNode rest;
+    rest.gpus_present = node.gpus_present - (node_count > 0 ? spec.node.gpu_count : 0);
+    rest.cpu_milli = node.cpu_milli;
+    rest.memory_bytes = node.memory_bytes -
+                        (node_count > 0 ? static_cast<std::int64_t>(spec.node.memory_bytes) : 0);
+    const std::uint32_t tasks = room_when_empty(rest, task, spec.task_count);
+    if (tasks == 0) continue;
+    room.push_back(tasks);
+    total += tasks;
+  }
+  if (node_count == 0) return total >= spec.task_count;
+  if (room.size() < node_count) return false;
+  std::sort(room.rbegin(), room.rend());
+  for (std::uint32_t i = 0; i < node_count; ++i)
+    if (room[i] < tasks_of_node(spec.task_count, node_count, i)) return false;
+  return true;
+}
+
+std::string counted(std::uint64_t count, const char* noun) {
+  return format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::uint32_t tasks_of_node(std::uint32_t task_count, std::uint32_t node_count, std::uint32_t i) {
+  return task_count / node_count + (i < task_count % node_count ? 1 : 0);
+}
+
+std::uint32_t fixed_node_count(const JobSpec& spec, const Fleet& fleet) {
+  if (spec.node_count > 0) return spec.node_count;
+  if (spec.task_count == 1) return 1;
+  // What every node has to give besides the tasks' own makes the number of nodes matter: as few as
+  // could ever do.
+  if (spec.node == NodeRequest{}) return 0;
+  const auto most =
+      std::min<std::uint32_t>(spec.task_count, static_cast<std::uint32_t>(fleet.size()));
+  std::uint32_t low = 1, high = std::max<std::uint32_t>(most, 1);
+  if (!fits_empty(spec, high, fleet, false)) return 1;
+  while (low < high) {  // more nodes never make it harder while there are as many
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (fits_empty(spec, middle, fleet, false))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+std::string request_text(const JobSpec& spec) {
+  const std::uint64_t gpus = spec.gpu_total();
+  std::string text =
+      format("{} of {}", counted(spec.task_count, "task"), counted(spec.task.cpu_count, "CPU"));
+  if (gpus > 0) text = format("{}, {}", counted(gpus, "GPU"), text);
+  if (spec.node_count > 0) text += format(" on {}", counted(spec.node_count, "node"));
+  return text;
+}
+
+JobShapes::Key JobShapes::key_of(const JobSpec& spec) {
+  return {spec.task_count, spec.node_count, spec.task, spec.node};
+}
+
+std::shared_ptr<const JobShape> JobShapes::shape_of(const JobSpec& spec, const Fleet& fleet) {
+  drop_unused();
+  Entry& entry = entries_[key_of(spec)];
+  auto shape = entry.shape.lock();
+  if (shape == nullptr) {
+    const std::uint32_t nodes = fixed_node_count(spec, fleet);
+    const Lie lie = nodes == 0 ? Lie::few_nodes : nodes > 1 ? Lie::apart : Lie::free;
+    const auto made = gang_of(demands_of(spec, nodes), lie);
+    for (std::uint32_t i = 0; i < nodes; ++i)
+      made->tasks[i].process_count = tasks_of_node(spec.task_count, nodes, i);
+    entry.shape = shape = made;
+  }
+  return shape;
+}
+
+std::shared_ptr<const JobShape> JobShapes::shape_of(const Placement& placement) {
+  drop_unused();
+  std::vector<Demand> demands;
+  for (const NodePart& part : placement) {
+    Demand demand;
+    demand.devices = static_cast<std::uint32_t>(part.gpus.size());
+    demand.gpu = demand.devices > 0 ? Demand::Gpu::whole : Demand::Gpu::none;
+    demand.cpu_milli = std::int64_t{part.cpu_count} * 1000;
+    demand.memory_bytes = static_cast<std::int64_t>(part.memory_bytes);
+    demands.push_back(std::move(demand));
+  }
+  auto& kept = held_[demands];
+  auto shape = kept.lock();
+  if (shape == nullptr) {
+    shape = gang_of(demands, demands.size() > 1 ? Lie::apart : Lie::free);
+    kept = shape;
+  }
+  return shape;
+}
+
+Fit JobShapes::fit_of(const JobSpec& spec, const Fleet& fleet) {
+  Entry& entry = entries_[key_of(spec)];
+  if (entry.fit_generation != fleet.generation()) {
+    const std::uint32_t nodes = fixed_node_count(spec, fleet);
+    entry.fit = fits_empty(spec, nodes, fleet, true)    ? Fit::yes
+                : fits_empty(spec, nodes, fleet, false) ? Fit::when_up
+                                                        : Fit::never;
+    entry.fit_generation = fleet.generation();
+  }
+  return entry.fit;
+}
+
+/// Shapes that no job has any more are forgotten, once they could be half of all.
+void JobShapes::drop_unused() {
+  if (entries_.size() + held_.size() < std::max(entries_kept, 2 * size_at_drop_)) return;
+  std::erase_if(entries_, [](const auto& entry) { return entry.second.shape.expired(); });
+  std::erase_if(held_, [](const auto& entry) { return entry.second.expired(); });
+  size_at_drop_ = entries_.size() + held_.size();
+}
+
+}  // namespace rota::sched

@@ -1,0 +1,169 @@
+// sched/reservations.cpp - walks through the ends of running jobs until there is room.
+#include "sched/reservations.h"
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+
+#include "sched/world.h"
+
+namespace rota::sched {
+
+/// The future of the nodes as far as one job is concerned: how many of its tasks each would take.
+class ReservationSearch {
+ public:
+  ReservationSearch(const World& world, Reservations& kept, std::uint32_t job)
+      : world_(world), kept_(kept), job_(job), shape_(*world.job(job).shape) {
+    demand_ = shape_.tasks.front().demand.get();
+    for (const TaskShape& task : shape_.tasks)
+      if (task.demand->devices > demand_->devices) demand_ = task.demand.get();
+    wanted_ = static_cast<std::int64_t>(shape_.tasks.size());
+  }
+
+  void run() {
+    if (demand_->is_shared() || !demand_->mig.empty()) return;
+    for (NodeIndex i = 0; i < world_.fleet.size(); ++i) found_ += tasks_on(i);
+    std::int64_t start = world_.now;
+    for (const auto& [end, job] : world_.ends()) {
+      if (found_ >= wanted_) break;
+      start = std::max(world_.now, end);
+      const SchedJob& ending = world_.job(job);
+      for (std::uint32_t i = 0; i < ending.tasks.size(); ++i)
+        if (is_active(ending.tasks[i].state)) free(ending.tasks[i].spot.node, ending.demand(i));
+    }
+    if (found_ < wanted_) return;
+    kept_.all_.push_back({job_, start});
+    keep(start);
+  }
+
+ private:
+  using Room = Reservations::Room;
+
+  Room room_on(NodeIndex index) const {
+    const FleetNode& node = world_.fleet.at(index);
+    Room room{node.gpus_free(), node.cpu_free(), node.memory_free()};
+    if (const auto at = freed_.find(index); at != freed_.end()) {
+      room.gpus += at->second.gpus;
+      room.cpu += at->second.cpu;
+      room.memory += at->second.memory;
+    }
+    return room;
+  }
+
+  std::int64_t tasks_in(const Room& room) const {
+    std::int64_t tasks = shape_.lie == Lie::few_nodes ? wanted_ : 1;
+    if (demand_->devices > 0) tasks = std::min(tasks, room.gpus / demand_->devices);
+    if (demand_->cpu_milli > 0) tasks = std::min(tasks, room.cpu / demand_->cpu_milli);
+    if (demand_->memory_bytes > 0) tasks = std::min(tasks, room.memory / demand_->memory_bytes);
+    return std::max<std::int64_t>(0, tasks);
+  }
+
+  /// What is kept for jobs before this one is not there for it, whenever it starts.
+  std::int64_t tasks_on(NodeIndex index) const {
+    if (!world_.fleet.at(index).usable) return 0;
+    std::int64_t tasks = tasks_in(room_on(index));
+    if (const auto holds = kept_.holds_.find(index); holds != kept_.holds_.end())
+      for (const Reservations::Hold& hold : holds->second)
+        tasks = std::min(tasks, tasks_in(hold.spare));
+    return tasks;
+  }
+
+  void free(NodeIndex index, const Demand& demand) {
+    found_ -= tasks_on(index);
+    Room& freed = freed_[index];
+    freed.gpus += demand.whole_gpus();
+    freed.cpu += demand.cpu_milli;
+    freed.memory += demand.memory_bytes;
+    found_ += tasks_on(index);
+  }
+
+  /// The tightest nodes that have room then.
+  void keep(std::int64_t start) {
+    struct Choice {
+      std::int64_t gpus, cpu;
+      NodeIndex node;
+      std::int64_t tasks;
+    };
+    std::vector<Choice> choices;
+    for (NodeIndex i = 0; i < world_.fleet.size(); ++i)
+      if (const std::int64_t tasks = tasks_on(i); tasks > 0) {
+        const Room room = room_on(i);
+        choices.push_back({room.gpus, room.cpu, i, tasks});
+      }
+    std::sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) {
+      return std::tie(a.gpus, a.cpu, a.node) < std::tie(b.gpus, b.cpu, b.node);
+    });
+    std::int64_t left = wanted_;
+    for (const Choice& choice : choices) {
+      if (left == 0) return;
+      const std::int64_t tasks = std::min(left, choice.tasks);
+      Room spare = room_on(choice.node);
+      spare.gpus -= tasks * demand_->whole_gpus();
+      spare.cpu -= tasks * demand_->cpu_milli;
+      spare.memory -= tasks * demand_->memory_bytes;
+      kept_.holds_[choice.node].push_back({job_, start, spare});
+      left -= tasks;
+    }
+  }
+
+  const World& world_;
+  Reservations& kept_;
+  std::uint32_t job_;
+  const JobShape& shape_;
+  const Demand* demand_ = nullptr;  // of its largest task: the others fit where that does
+  std::int64_t wanted_ = 0;
+  std::int64_t found_ = 0;
+  std::unordered_map<NodeIndex, Room> freed_;
+};
+
+void Reservations::clear() {
+  all_.clear();
+  log_.clear();
+  holds_.clear();
+}
+
+bool Reservations::fits(const Room& room, const Demand& demand) {
+  return demand.devices <= room.gpus && demand.cpu_milli <= room.cpu &&
+         demand.memory_bytes <= room.memory;
+}
+
+std::optional<std::uint32_t> Reservations::delayed_by(NodeIndex node, const Demand& demand,
+                                                      std::int64_t end) const {
+  const auto holds = holds_.find(node);
+  if (holds == holds_.end()) return std::nullopt;
+  for (const Hold& hold : holds->second)
+    if (end > hold.from && !fits(hold.spare, demand)) return hold.job;
+  return std::nullopt;
+}
+
+void Reservations::change(NodeIndex node, const Demand& demand, std::int64_t end,
+                          std::int64_t sign) {
+  if (!holds_.contains(node)) return;
+  log_.push_back({node, &demand, end, sign});
+  apply(log_.back());
+}
+
+void Reservations::apply(const Change& change) {
+  for (Hold& hold : holds_.at(change.node)) {
+    if (change.end <= hold.from) continue;
+    hold.spare.gpus += change.sign * change.demand->devices;
+    hold.spare.cpu += change.sign * change.demand->cpu_milli;
+    hold.spare.memory += change.sign * change.demand->memory_bytes;
+  }
+}
+
+void Reservations::undo_to(std::size_t mark) {
+  while (log_.size() > mark) {
+    Change change = log_.back();
+    log_.pop_back();
+    change.sign = -change.sign;
+    apply(change);
+  }
+}
+
+void Reservations::reserve(const World& world, std::uint32_t job) {
+  log_.clear();  // what was taken before stays: a new hold knows of it already
+  ReservationSearch(world, *this, job).run();
+}
+
+}  // namespace rota::sched

@@ -1,0 +1,76 @@
+// sched/reservations.h - places kept in time for the first jobs that have to wait.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "sched/demand.h"
+#include "sched/fleet.h"
+
+namespace rota::sched {
+
+class World;
+
+/// A job that waits, and when at the latest it can start: every job is then taken to end at its
+/// time limit.
+struct Reservation {
+  std::uint32_t job = 0;
+  std::int64_t start = 0;
+};
+
+/// Made anew in every pass, in the order in which jobs are served. Whoever comes later may use what
+/// is kept only if it is over in time.
+class Reservations {
+ public:
+  void clear();
+
+  const std::vector<Reservation>& all() const { return all_; }
+  /// The first of those that a task which ends at `end` would delay on this node; none: it delays
+  /// nobody.
+  std::optional<std::uint32_t> delayed_by(NodeIndex node, const Demand& demand,
+                                          std::int64_t end) const;
+  /// A task takes its place there until `end`, or gives it back before.
+  void take(NodeIndex node, const Demand& demand, std::int64_t end) {
+    change(node, demand, end, -1);
+  }
+  void give(NodeIndex node, const Demand& demand, std::int64_t end) {
+    change(node, demand, end, 1);
+  }
+
+  /// What tasks took and gave since a mark can be undone.
+  std::size_t mark() const { return log_.size(); }
+  void undo_to(std::size_t mark);
+
+  /// Finds when and where the job can start, and keeps that. Nothing where no end of running jobs
+  /// makes room for it.
+  void reserve(const World& world, std::uint32_t job);
+
+ private:
+  struct Room {
+    std::int64_t gpus = 0, cpu = 0, memory = 0;
+  };
+  struct Hold {
+    std::uint32_t job = 0;
+    std::int64_t from = 0;
+    Room spare;  // of what will be free then
+  };
+  friend class ReservationSearch;
+  static bool fits(const Room& room, const Demand& demand);
+
+  /// A change of what is spare; each is undone by its opposite.
+  struct Change {
+    NodeIndex node = no_node;
+    const Demand* demand = nullptr;
+    std::int64_t end = 0;
+    std::int64_t sign = 0;
+  };
+  void change(NodeIndex node, const Demand& demand, std::int64_t end, std::int64_t sign);
+  void apply(const Change& change);
+
+  std::vector<Reservation> all_;
+  std::vector<Change> log_;
+  std::map<NodeIndex, std::vector<Hold>> holds_;
+};
+
+}  // namespace rota::sched

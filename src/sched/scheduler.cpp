@@ -1,0 +1,233 @@
+// sched/scheduler.cpp - keeps the World true to what the engine tells, and reads plans out of it.
+#include "sched/scheduler.h"
+
+#include <algorithm>
+#include <set>
+
+#include "common/assert.h"
+#include "sched/pass.h"
+#include "sched/reclaim_rules.h"
+
+namespace rota::sched {
+namespace {
+
+/// Nodes take as many tasks as their CPUs, memory and GPUs do.
+constexpr std::uint32_t tasks_per_node_max = 1'000'000'000;
+
+std::int64_t memory_mib_of(const NodeInventory& inventory) {
+  // A node whose GPUs differ counts with the smallest: nobody is promised more than there is.
+  std::int64_t least = 0;
+  for (const Gpu& gpu : inventory.gpus) {
+    const auto mib = static_cast<std::int64_t>(gpu.memory_bytes >> 20);
+    if (least == 0 || mib < least) least = mib;
+  }
+  return least;
+}
+
+}  // namespace
+
+// ---- nodes ----
+
+void Scheduler::put_node(NodeId id, const std::string& name, const NodeInventory& inventory,
+                         const std::vector<bool>& gpu_absent, bool usable) {
+  ROTA_ASSERT(gpu_absent.size() == inventory.gpus.size());
+  if (node_indexes_.size() <= id.value) node_indexes_.resize(id.value + 1, no_node);
+  NodeIndex& index = node_indexes_[id.value];
+  if (index == no_node) {
+    FleetNode node;
+    node.name = name;
+    node.task_count_max = tasks_per_node_max;
+    node.usable = false;
+    index = world_.fleet.add(std::move(node));
+    node_ids_.push_back(id);
+  }
+  world_.fleet.resize(index, std::int64_t{inventory.cpu_count} * 1000,
+                      static_cast<std::int64_t>(inventory.memory_bytes), memory_mib_of(inventory),
+                      gpu_absent);
+  world_.fleet.set_usable(index, usable);
+  world_.measure_gpus();
+}
+
+void Scheduler::set_usable(NodeId id, bool usable) {
+  if (node(id).usable != usable) world_.fleet.set_usable(index_of(id), usable);
+}
+
+NodeIndex Scheduler::index_of(NodeId id) const {
+  ROTA_ASSERT(id.value < node_indexes_.size() && node_indexes_[id.value] != no_node);
+  return node_indexes_[id.value];
+}
+
+std::vector<JobId> Scheduler::gpu_holders(NodeId id) const {
+  const FleetNode& fleet_node = node(id);
+  std::vector<JobId> holders(fleet_node.gpu_count);
+  for (const FleetNode::Resident& resident : fleet_node.residents)
+    if (resident.stay != Stay::promised)
+      for (const std::uint32_t gpu : resident.spot.gpus)
+        holders[gpu] = JobId{world_.job(resident.task.job).id};
+  return holders;
+}
+
+// ---- projects ----
+
+const QuotaNode& Scheduler::project(const std::string& name) const {
+  return world_.quotas.at(quota_map_.project(name));
+}
+
+const QuotaNode& Scheduler::department(const std::string& name) const {
+  return world_.quotas.at(quota_map_.department(name));
+}
+
+// ---- jobs ----
+
+std::uint32_t Scheduler::number_of(JobId id) const {
+  const auto at = numbers_.find(id.value);
+  ROTA_ASSERT(at != numbers_.end());
+  return at->second;
+}
+
+SchedJob Scheduler::sched_job(const Job& job) const {
+  SchedJob made;
+  made.id = job.id.value;  // ids are given in the order of arrival, so they tell who is older
+  made.project = quota_map_.project(job.spec.project);
+  made.priority = job.spec.priority_or_kinds();
+  made.preemptible = job.spec.is_preemptible();
+  made.limit_seconds = job.spec.time_limit_seconds;
+  return made;
+}
+
+void Scheduler::add_waiting(const Job& job, std::int64_t now) {
+  SchedJob made = sched_job(job);
+  made.shape = shapes_.shape_of(job.spec, world_.fleet);
+  if (const std::int64_t delay =
+          preemption_delay(world_.quotas, made.project, world_.policy.preemption_delay_seconds);
+      delay > 0)
+    made.preempts_after = now + delay;
+  const bool is_new = numbers_.emplace(job.id.value, world_.add(std::move(made))).second;
+  ROTA_ASSERT(is_new);
+}
+
+std::vector<Task> Scheduler::tasks_holding(const Placement& placement, TaskState state) const {
+  std::vector<Task> tasks(placement.size());
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    tasks[i].state = state;
+    tasks[i].spot.node = index_of(placement[i].node);
+    tasks[i].spot.gpus.assign(placement[i].gpus.begin(), placement[i].gpus.end());
+  }
+  return tasks;
+}
+
+void Scheduler::add_holding(const Job& job, bool is_ending, std::int64_t now) {
+  const Placement& placement = job.last->placement;
+  SchedJob made = sched_job(job);
+  made.tasks = tasks_holding(placement, is_ending ? TaskState::leaving : TaskState::running);
+  made.shape = shapes_.shape_of(placement);
+  // How long it has run is not known on this clock: as if it had begun now.
+  made.started = now;
+  const bool is_new = numbers_.emplace(job.id.value, world_.add(std::move(made))).second;
+  ROTA_ASSERT(is_new);
+}
+
+void Scheduler::set_ending(JobId id) {
+  const std::uint32_t number = number_of(id);
+  for (std::uint32_t i = 0; i < world_.job(number).tasks.size(); ++i)
+    world_.set_leaving({number, i});
+}
+
+void Scheduler::release(JobId id, NodeId node) {
+  const std::uint32_t number = number_of(id);
+  const NodeIndex index = index_of(node);
+  const std::vector<Task>& tasks = world_.job(number).tasks;
+  for (std::uint32_t i = 0; i < tasks.size(); ++i)
+    if (tasks[i].spot.node == index) return world_.set_gone({number, i});
+  ROTA_ASSERT(false);
+}
+
+void Scheduler::remove(JobId id) {
+  world_.remove(number_of(id));
+  numbers_.erase(id.value);
+}
+
+// ---- plans ----
+
+Plan Scheduler::plan(std::int64_t now) {
+  world_.now = now;
+  free_text_.clear();
+  held_before_.resize(world_.quotas.size());
+  for (QuotaIndex i = 0; i < held_before_.size(); ++i)
+    held_before_[i] = world_.quotas.at(i).held[Resource::gpu];
+  run_pass(world_);
+  Plan plan;
+  const std::vector<Displacement> displaced = world_.displaced();
+  const std::vector<TaskRef> changed = world_.changed_since(0);
+  world_.settle();
+  std::set<std::uint32_t> started, evicted;
+  for (const TaskRef ref : changed)
+    if (world_.task(ref).state == TaskState::starting) started.insert(ref.job);
+  for (const std::uint32_t number : started) {
+    const SchedJob& job = world_.job(number);
+    plan.starts.push_back({JobId{job.id}, placement_of(job)});
+    settle_start(number, plan.starts.back().placement);
+  }
+  std::sort(plan.starts.begin(), plan.starts.end(),
+            [](const Start& a, const Start& b) { return a.job < b.job; });
+  for (const Displacement& each : displaced) {
+    const SchedJob& job = world_.job(each.victim);
+    const bool leaves = std::any_of(job.tasks.begin(), job.tasks.end(), [](const Task& task) {
+      return task.state == TaskState::leaving;
+    });
+    if (!leaves || !evicted.insert(each.victim).second) continue;
+    const SchedJob& taker = world_.job(each.taker);
+    plan.evictions.push_back({JobId{job.id}, each.taker == each.victim ? JobId{} : JobId{taker.id},
+                              each.action, standing_of(job.project), standing_of(taker.project)});
+    // A part of it that could have stayed cannot go on without the rest.
+    for (std::uint32_t i = 0; i < job.tasks.size(); ++i) world_.set_leaving({each.victim, i});
+  }
+  return plan;
+}
+
+Eviction::Standing Scheduler::standing_of(QuotaIndex project) const {
+  return {held_before_[project], world_.quotas.at(project).allocatable(Resource::gpu)};
+}
+
+/// Those on one node are one part.
+Placement Scheduler::placement_of(const SchedJob& job) const {
+  Placement placement;
+  for (std::uint32_t i = 0; i < job.tasks.size(); ++i) {
+    const Spot& spot = job.tasks[i].spot;
+    const Demand& demand = job.demand(i);
+    const NodeId node = node_ids_[spot.node];
+    auto part = std::find_if(placement.begin(), placement.end(),
+                             [node](const NodePart& each) { return each.node == node; });
+    if (part == placement.end()) {
+      part = placement.insert(placement.end(), NodePart{});
+      part->node = node;
+    }
+    part->task_count += job.shape->tasks[i].process_count;
+    for (const std::uint32_t gpu : spot.gpus) part->gpus.push_back(static_cast<std::uint16_t>(gpu));
+    part->cpu_count += static_cast<std::uint32_t>(demand.cpu_milli / 1000);
+    part->memory_bytes += static_cast<std::uint64_t>(demand.memory_bytes);
+  }
+  std::uint32_t task_first = 0;
+  for (NodePart& part : placement) {
+    std::sort(part.gpus.begin(), part.gpus.end());
+    part.task_first = task_first;
+    task_first += part.task_count;
+  }
+  return placement;
+}
+
+/// From here on it has one task for each of its parts.
+void Scheduler::settle_start(std::uint32_t number, const Placement& placement) {
+  const SchedJob& job = world_.job(number);
+  if (job.tasks.size() == placement.size()) {
+    for (std::uint32_t i = 0; i < job.tasks.size(); ++i) world_.set_running({number, i});
+    return;
+  }
+  SchedJob held = job;
+  held.tasks = tasks_holding(placement, TaskState::running);
+  held.shape = shapes_.shape_of(placement);
+  world_.remove(number);
+  numbers_[held.id] = world_.add(std::move(held));
+}
+
+}  // namespace rota::sched

@@ -1,0 +1,111 @@
+// sched/scheduler.h - the controller's jobs, nodes and projects as the quota scheduler sees them.
+//
+// The engine says what has happened, asks for a plan, and carries it out; all that is worked out
+// lies in the World behind it.
+#pragma once
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/ids.h"
+#include "model/job.h"
+#include "model/node.h"
+#include "model/placement.h"
+#include "model/project.h"
+#include "sched/job_shapes.h"
+#include "sched/quota_map.h"
+#include "sched/world.h"
+
+namespace rota::sched {
+
+struct Start {
+  JobId job;
+  Placement placement;
+};
+
+/// A job that has to make way.
+struct Eviction {
+  /// Millionths of GPUs that a project held when the pass began, and what was its due.
+  struct Standing {
+    std::int64_t held = 0;
+    std::int64_t share = 0;
+  };
+  JobId job;
+  JobId taker;  // none: for nobody in particular
+  Action action = Action::reclaim;
+  Standing gives, gains;  // the project of the job, and that of the taker
+};
+
+/// What to do now. Why the others wait is told by wait_of().
+struct Plan {
+  std::vector<Start> starts;        // by job
+  std::vector<Eviction> evictions;  // in the order decided
+};
+
+/// Why a job waits: the short word and one sentence with the numbers.
+struct Wait {
+  WaitReason why = WaitReason::none;
+  std::string text;
+};
+
+class Scheduler {
+ public:
+  explicit Scheduler(const Policy& policy) { world_.policy = policy; }
+
+  /// Adds a node or replaces what is known of it. What jobs hold there stays held.
+  void put_node(NodeId id, const std::string& name, const NodeInventory& inventory,
+                const std::vector<bool>& gpu_absent, bool usable);
+  void set_usable(NodeId id, bool usable);
+  /// Every job's project must stay.
+  void set_org(const Org& org) { quota_map_.update(world_.quotas, org); }
+
+  /// It waits from now on. Times are seconds on a clock that never steps.
+  void add_waiting(const Job& job, std::int64_t now);
+  /// It holds what its placement says; `is_ending`: and is about to give it back.
+  void add_holding(const Job& job, bool is_ending, std::int64_t now);
+  void set_ending(JobId job);
+  /// What it had on this node is free again.
+  void release(JobId job, NodeId node);
+  /// It waits no more, or has ended.
+  void remove(JobId job);
+
+  /// One pass. What is planned counts as done from here on.
+  Plan plan(std::int64_t now);
+  /// When time alone may change what the last plan found.
+  std::int64_t next_look() const { return world_.next_look(); }
+
+  Wait wait_of(const Job& job) const;
+  /// Whether it would fit if nothing were held.
+  Fit fit_of(const JobSpec& spec) const { return shapes_.fit_of(spec, world_.fleet); }
+
+  const World& world() const { return world_; }
+  const FleetNode& node(NodeId id) const { return world_.fleet.at(index_of(id)); }
+  /// Who has each of the node's GPUs.
+  std::vector<JobId> gpu_holders(NodeId id) const;
+  /// The place of a project or department in the tree.
+  const QuotaNode& project(const std::string& name) const;
+  const QuotaNode& department(const std::string& name) const;
+
+ private:
+  NodeIndex index_of(NodeId id) const;
+  std::uint32_t number_of(JobId id) const;
+  SchedJob sched_job(const Job& job) const;
+  std::vector<Task> tasks_holding(const Placement& placement, TaskState state) const;
+  Placement placement_of(const SchedJob& job) const;
+  Eviction::Standing standing_of(QuotaIndex project) const;
+  void settle_start(std::uint32_t number, const Placement& placement);
+  const std::string& free_text() const;
+  std::string quota_text(const Job& job, const WaitCause& cause) const;
+
+  World world_;
+  mutable JobShapes shapes_;  // answers are kept
+  QuotaMap quota_map_;
+  std::vector<NodeIndex> node_indexes_;                              // by NodeId
+  std::vector<NodeId> node_ids_;                                     // by NodeIndex
+  boost::unordered_flat_map<std::uint64_t, std::uint32_t> numbers_;  // of jobs, by JobId
+  std::vector<std::int64_t> held_before_;  // GPUs, by QuotaIndex: when the last pass began
+  mutable std::string free_text_;  // what is free, in words; "": not worked out since the last plan
+};
+
+}  // namespace rota::sched

@@ -1,0 +1,100 @@
+// sched/scheduler_wait.cpp - why a job waits, in the numbers that decided it.
+#include "common/assert.h"
+#include "common/escape.h"
+#include "common/format.h"
+#include "common/units.h"
+#include "sched/scheduler.h"
+
+namespace rota::sched {
+namespace {
+
+std::string amount_text(Resource r, std::int64_t amount) {
+  switch (r) {
+    case Resource::gpu:
+      return format("{} GPU{}", decimal_format(amount, 6), amount == one_gpu ? "" : "s");
+    case Resource::cpu:
+      return format("{} CPU{}", decimal_format(amount, 3), amount == 1000 ? "" : "s");
+    case Resource::memory:
+      return format("{} of memory", size_format(static_cast<std::uint64_t>(amount)));
+  }
+  return {};
+}
+
+/// The first resource of which `asked` more passes `bound`.
+Resource passing(const Amount& held, const Amount& asked, const Amount& bound) {
+  for (const Resource r : resources)
+    if (held[r] + asked[r] > bound[r]) return r;
+  return Resource::gpu;
+}
+
+}  // namespace
+
+/// The gate that the job is stopped at, and what its project or department has there.
+std::string Scheduler::quota_text(const Job& job, const WaitCause& cause) const {
+  const QuotaNode& node = world_.quotas.at(cause.project);
+  const SchedJob& waiting = world_.job(number_of(job.id));
+  Amount asked;
+  for (std::uint32_t i = 0; i < waiting.task_count(); ++i) asked += waiting.demand(i).charge(0);
+  const std::string name = format(
+      "{} {}", quota_map_.is_project(cause.project) ? "project" : "department", quoted(node.name));
+  if (cause.kind == WaitCause::Kind::limit) {
+    const Resource r = passing(node.held, asked, node.terms.limit);
+    return format("needs {}: {} holds {}, its limit is {}", request_text(job.spec), name,
+                  amount_text(r, node.held[r]), amount_text(r, node.terms.limit[r]));
+  }
+  const Resource r = passing(node.held_firm, asked, node.terms.deserved);
+  return format(
+      "needs {} and cannot be preempted, so it must fit the quota: {} has {} of its quota of {} in "
+      "such jobs",
+      request_text(job.spec), name, amount_text(r, node.held_firm[r]),
+      amount_text(r, node.terms.deserved[r]));
+}
+
+const std::string& Scheduler::free_text() const {
+  if (!free_text_.empty()) return free_text_;
+  std::int64_t gpus = 0, gpus_most = 0, cpu_milli = 0;
+  for (const FleetNode& node : world_.fleet.nodes()) {
+    if (!node.usable) continue;
+    gpus += node.gpus_idle;
+    gpus_most = std::max(gpus_most, node.gpus_idle);
+    cpu_milli += node.cpu_idle;
+  }
+  free_text_ = format("{} GPUs and {} CPUs are free, at most {} GPUs on one node", gpus,
+                      cpu_milli / 1000, gpus_most);
+  return free_text_;
+}
+
+Wait Scheduler::wait_of(const Job& job) const {
+  const std::uint32_t number = number_of(job.id);
+  const WaitCause& cause = world_.cause_of(number);
+  if (cause.kind == WaitCause::Kind::none) return {WaitReason::none, "about to be looked at"};
+  if (const auto first = world_.first_of_class(number); first != number)
+    return {WaitReason::priority, format("waits behind job {}", world_.job(first).id)};
+  switch (cause.kind) {
+    case WaitCause::Kind::limit:
+      return {WaitReason::limit, quota_text(job, cause)};
+    case WaitCause::Kind::quota:
+      return {WaitReason::quota, quota_text(job, cause)};
+    case WaitCause::Kind::reserved:
+      return {WaitReason::priority,
+              format("needs {}: it would delay job {}", request_text(job.spec), cause.job)};
+    case WaitCause::Kind::promised:
+      return {WaitReason::promised,
+              format("needs {}: others are leaving that place", request_text(job.spec))};
+    default:
+      break;
+  }
+  switch (fit_of(job.spec)) {
+    case Fit::when_up:
+      return {WaitReason::node_down,
+              format("needs {}: nodes that are down now would have it", request_text(job.spec))};
+    case Fit::never:
+      return {WaitReason::node_down,
+              format("needs {}: more than all known nodes have", request_text(job.spec))};
+    case Fit::yes:
+      break;
+  }
+  return {WaitReason::resources, format("needs {}: {}", request_text(job.spec), free_text())};
+}
+
+}  // namespace rota::sched

@@ -1,0 +1,362 @@
+// testsuite/unit/sched/scheduler_test.cpp - jobs, nodes and projects in; plans and reasons out, as
+// text.
+#include "sched/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <sstream>
+
+#include "common/idset.h"
+#include "sched/job_state.h"
+
+namespace rota::sched {
+namespace {
+
+std::map<std::string, std::uint64_t> words_of(const std::string& item, std::string& name,
+                                              std::string& project) {
+  std::map<std::string, std::uint64_t> words;
+  std::istringstream in(item);
+  in >> name;
+  for (std::string word; in >> word;) {
+    const auto equals = word.find('=');
+    const std::string key = word.substr(0, equals);
+    if (key == "in")
+      project = word.substr(equals + 1);
+    else
+      words[key] = equals == std::string::npos ? 1 : std::stoull(word.substr(equals + 1));
+  }
+  return words;
+}
+
+std::vector<std::string> items_of(const std::string& text) {
+  std::vector<std::string> items;
+  std::istringstream in(text);
+  for (std::string item; std::getline(in, item, ';');) items.push_back(item);
+  return items;
+}
+
+/// A cluster that is told of in a few words: "n0 gpus=8 used=4; n1 gpus=8 down" and
+/// "small gpus=4; gang tasks=2 nodes=2 gpus=8 in=team".
+class Cluster {
+ public:
+  explicit Cluster(const std::string& nodes, const std::string& projects = "")
+      : scheduler(Policy{.spare_free_gpus = true}) {
+    Org org;
+    for (const auto& item : items_of(projects)) {
+      std::string none;
+      Project project;
+      auto words = words_of(item, project.name, none);
+      project.quota.gpu_quota = static_cast<std::int64_t>(words["quota"]) * gpu_unit;
+      if (words.contains("limit"))
+        project.quota.gpu_limit = static_cast<std::int64_t>(words["limit"]) * gpu_unit;
+      if (words.contains("safe"))
+        project.preemption.min_runtime_reclaim_seconds = static_cast<std::int64_t>(words["safe"]);
+      if (words.contains("delay"))
+        project.preemption.delay_seconds = static_cast<std::int64_t>(words["delay"]);
+      project.serial = org.projects.size() + 1;
+      org.projects.push_back(project);
+    }
+    normalize(org);
+    scheduler.set_org(org);
+    std::uint32_t id = 0;
+    for (const auto& item : items_of(nodes)) {
+      std::string name, none;
+      auto words = words_of(item, name, none);
+      NodeInventory inventory;
+      inventory.cpu_count = words.contains("cpus") ? static_cast<std::uint32_t>(words["cpus"]) : 64;
+      inventory.memory_bytes = words.contains("mem") ? words["mem"] : 1000;
+      inventory.gpus.resize(words["gpus"]);
+      scheduler.put_node(NodeId{++id}, name, inventory, std::vector<bool>(inventory.gpus.size()),
+                         !words.contains("down"));
+      if (words["used"] == 0) continue;
+      NodePart held{NodeId{id}};
+      for (std::uint16_t i = 0; i < words["used"]; ++i) held.gpus.push_back(i);
+      Job job;
+      job.id = JobId{90 + id};
+      job.last.edit().placement = {held};
+      scheduler.add_holding(job, words.contains("ending"), now);
+    }
+  }
+
+  void submit(const std::string& text) {
+    for (const auto& item : items_of(text)) {
+      Job job;
+      job.id = JobId{jobs.size() + 1};
+      auto words = words_of(item, job.spec.name, job.spec.project);
+      JobSpec& spec = job.spec;
+      spec.task.gpu_count = static_cast<std::uint32_t>(words["gpus"]);
+      if (words.contains("cpus")) spec.task.cpu_count = static_cast<std::uint32_t>(words["cpus"]);
+      spec.task.memory_bytes = words["mem"];
+      spec.node.gpu_count = static_cast<std::uint32_t>(words["gpus_per_node"]);
+      spec.node.memory_bytes = words["mem_per_node"];
+      if (words.contains("tasks")) spec.task_count = static_cast<std::uint32_t>(words["tasks"]);
+      spec.node_count = static_cast<std::uint32_t>(words["nodes"]);
+      spec.priority = static_cast<std::int32_t>(words["priority"]);
+      if (words.contains("firm")) spec.preemptibility = Preemptibility::no;
+      scheduler.add_waiting(job, now);
+      jobs[job.id] = job;
+    }
+  }
+
+  std::string plan() {
+    const Plan plan = scheduler.plan(now);
+    std::string text;
+    const auto add = [&text](const std::string& more) {
+      text += (text.empty() ? "" : "; ") + more;
+    };
+    for (const auto& start : plan.starts) {
+      std::string where;
+      for (const auto& part : start.placement) {
+        std::vector<std::uint32_t> gpus(part.gpus.begin(), part.gpus.end());
+        where += " n" + std::to_string(part.node.value - 1) + "[" + idset_format(gpus) + "]";
+        if (part.task_count != 1) where += "x" + std::to_string(part.task_count);
+      }
+      add("start " + jobs.at(start.job).spec.name + " on" + where);
+      jobs.at(start.job).last.edit().placement = start.placement;
+    }
+    for (const auto& eviction : plan.evictions)
+      add("evict " + name_of(eviction.job) + " for " + name_of(eviction.taker));
+    return text;
+  }
+
+  std::string waits() {
+    std::string text;
+    for (const auto& [id, job] : jobs)
+      if (job.last->placement.empty())
+        text += job.spec.name + "=" + std::string(rota::name_of(scheduler.wait_of(job).why)) + " ";
+    return text;
+  }
+  std::string why(std::uint64_t id) { return scheduler.wait_of(jobs.at(JobId{id})).text; }
+
+  /// All its parts are gone; it waits again.
+  void return_job(std::uint64_t id) {
+    end_job(id);
+    Job& job = jobs[JobId{id}];
+    job.last.reset();
+    scheduler.add_waiting(job, now);
+  }
+  void end_job(std::uint64_t id) {
+    for (const NodePart& part : jobs.at(JobId{id}).last->placement)
+      scheduler.release(JobId{id}, part.node);
+    scheduler.remove(JobId{id});
+  }
+
+  std::string name_of(JobId id) {
+    return jobs.contains(id) ? jobs.at(id).spec.name : std::to_string(id.value);
+  }
+
+  Scheduler scheduler;
+  std::map<JobId, Job> jobs;
+  std::int64_t now = 1000;
+};
+
+std::string plan_of(const std::string& nodes, const std::string& jobs) {
+  Cluster cluster(nodes);
+  cluster.submit(jobs);
+  return cluster.plan();
+}
+
+std::string waits_of(const std::string& nodes, const std::string& jobs) {
+  Cluster cluster(nodes);
+  cluster.submit(jobs);
+  cluster.plan();
+  return cluster.waits();
+}
+
+// Two 8-GPU nodes, n0 half used. The 4-GPU job fills n0, so n1 is whole for the gang behind it.
+TEST(SchedulerPack, FillsTheHalfUsedNodeFirst) {
+  EXPECT_EQ(plan_of("n0 gpus=8 used=4; n1 gpus=8", "small gpus=4; gang gpus=8"),
+            "start small on n0[4-7]; start gang on n1[0-7]");
+}
+
+TEST(SchedulerPack, CpuJobsKeepAwayFromFreeGpus) {
+  EXPECT_EQ(plan_of("n0 gpus=8; n1 gpus=8 used=8", "cpu cpus=4"), "start cpu on n1[]");
+}
+
+TEST(SchedulerGang, AllTasksOrNone) {
+  EXPECT_EQ(plan_of("n0 gpus=8; n1 gpus=8 used=1", "gang tasks=2 nodes=2 gpus=8"), "");
+  EXPECT_EQ(plan_of("n0 gpus=8; n1 gpus=8", "gang tasks=2 nodes=2 gpus=8"),
+            "start gang on n0[0-7] n1[0-7]");
+}
+
+TEST(SchedulerGang, NodesAreDifferentOnes) {
+  EXPECT_EQ(plan_of("n0 gpus=8", "gang tasks=2 nodes=2 gpus=1"), "");
+  EXPECT_EQ(plan_of("n0 gpus=8; n1 gpus=8", "gang tasks=2 nodes=2 gpus=1"),
+            "start gang on n0[0] n1[0]");
+  EXPECT_EQ(plan_of("n0 gpus=8; n1 gpus=8", "gang tasks=2 nodes=2"), "start gang on n0[] n1[]");
+}
+
+TEST(SchedulerGang, UnevenTasksGoLargestPartFirst) {
+  EXPECT_EQ(plan_of("n0 gpus=2; n1 gpus=4", "gang tasks=3 nodes=2 gpus=2"),
+            "start gang on n1[0-3]x2 n0[0-1]");
+}
+
+TEST(SchedulerGang, WithoutNodeCountAsFewNodesAsPossible) {
+  EXPECT_EQ(plan_of("n0 gpus=2; n1 gpus=8; n2 gpus=4", "gang tasks=4 gpus=1"),
+            "start gang on n2[0-3]x4");
+  EXPECT_EQ(plan_of("n0 gpus=2; n1 gpus=8; n2 gpus=4", "gang tasks=10 gpus=1"),
+            "start gang on n1[0-7]x8 n0[0-1]x2");
+  EXPECT_EQ(plan_of("n0 gpus=2; n1 gpus=8; n2 gpus=4", "gang tasks=15 gpus=1"), "");
+}
+
+TEST(SchedulerGang, GpusPerNodeCountOncePerNode) {
+  EXPECT_EQ(plan_of("n0 gpus=8; n1 gpus=8", "job tasks=8 nodes=2 gpus_per_node=6"),
+            "start job on n0[0-5]x4 n1[0-5]x4");
+}
+
+TEST(SchedulerGang, MemoryPerNodeFixesTheNumberOfNodes) {
+  EXPECT_EQ(plan_of("n0 gpus=4 mem=100; n1 gpus=4 mem=100", "job tasks=6 gpus=1 mem_per_node=90"),
+            "start job on n0[0-2]x3 n1[0-2]x3");
+}
+
+TEST(SchedulerFit, CpusAndMemoryCount) {
+  EXPECT_EQ(plan_of("n0 gpus=8 cpus=4", "job gpus=1 cpus=8"), "");
+  EXPECT_EQ(plan_of("n0 gpus=8 mem=100; n1 gpus=8 mem=200", "job gpus=1 mem=150"),
+            "start job on n1[0]");
+  EXPECT_EQ(plan_of("n0 gpus=8 mem=100", "a gpus=1 mem=60; b gpus=1 mem=60"), "start a on n0[0]");
+}
+
+TEST(SchedulerFit, GpusThatAreNotThereAreNotGiven) {
+  Cluster cluster("n0 gpus=4");
+  NodeInventory inventory{64, 1000, std::vector<Gpu>(4)};
+  cluster.scheduler.put_node(NodeId{1}, "n0", inventory, {true, false, false, true}, true);
+  cluster.submit("a gpus=1; b gpus=2; c gpus=1");
+  EXPECT_EQ(cluster.plan(), "start a on n0[1]; start c on n0[2]");
+  cluster.scheduler.put_node(NodeId{1}, "n0", inventory, {false, true, false, false}, true);
+  EXPECT_EQ(cluster.plan(), "start b on n0[0,3]");
+  cluster.end_job(1);  // its GPU is gone
+  EXPECT_EQ(cluster.scheduler.node(NodeId{1}).gpus_idle, 0);
+}
+
+TEST(SchedulerOrder, WhatCannotFitHoldsNobodyUp) {
+  EXPECT_EQ(plan_of("n0 gpus=8; n1 gpus=16 down", "never gpus=99; later gpus=16; small gpus=1"),
+            "start small on n0[0]");
+  EXPECT_EQ(waits_of("n0 gpus=8; n1 gpus=16 down", "never gpus=99; later gpus=16"),
+            "never=ReqNodeNotAvail later=ReqNodeNotAvail ");
+}
+
+TEST(SchedulerOrder, EqualShapesStartInOrderOfArrival) {
+  EXPECT_EQ(plan_of("n0 gpus=4", "a gpus=1; b gpus=2; c gpus=1; d gpus=1"),
+            "start a on n0[0]; start b on n0[1-2]; start c on n0[3]");
+  EXPECT_EQ(waits_of("n0 gpus=1", "a gpus=1; b gpus=1; c gpus=1"), "b=Resources c=Priority ");
+}
+
+TEST(SchedulerOrder, HigherPriorityFirst) {
+  EXPECT_EQ(plan_of("n0 gpus=1", "low gpus=1; high gpus=1 priority=60"), "start high on n0[0]");
+}
+
+// Both projects are promised half. What one borrowed goes back as soon as the other asks.
+TEST(SchedulerQuota, LentGpusComeBack) {
+  Cluster cluster("n0 gpus=4; n1 gpus=4", "a quota=4; b quota=4");
+  cluster.submit("a1 gpus=4 in=a; a2 gpus=4 in=a");
+  EXPECT_EQ(cluster.plan(), "start a1 on n0[0-3]; start a2 on n1[0-3]");
+  cluster.submit("b1 gpus=4 in=b");
+  EXPECT_EQ(cluster.plan(), "evict a2 for b1");
+  EXPECT_EQ(cluster.waits(), "b1=Preempting ");
+  EXPECT_EQ(cluster.plan(), "");  // nobody is evicted twice
+  cluster.return_job(2);
+  EXPECT_EQ(cluster.plan(), "start b1 on n1[0-3]");
+  EXPECT_EQ(cluster.waits(), "a2=Resources ");
+}
+
+TEST(SchedulerQuota, AGangGoesAsAWhole) {
+  Cluster cluster("n0 gpus=4; n1 gpus=4", "a quota=4; b quota=4");
+  cluster.submit("gang gpus=4 tasks=2 nodes=2 in=a");
+  EXPECT_EQ(cluster.plan(), "start gang on n0[0-3] n1[0-3]");
+  cluster.submit("b1 gpus=1 in=b");
+  EXPECT_EQ(cluster.plan(), "evict gang for b1");
+  cluster.return_job(1);
+  EXPECT_EQ(cluster.plan(), "start b1 on n0[0]");
+}
+
+TEST(SchedulerQuota, MinimumRuntimeProtectsAndThenEnds) {
+  Cluster cluster("n0 gpus=4", "a quota=0 safe=60; b quota=4");
+  cluster.submit("a1 gpus=4 in=a");
+  cluster.plan();
+  cluster.now += 10;
+  cluster.submit("b1 gpus=4 in=b");
+  EXPECT_EQ(cluster.plan(), "");
+  EXPECT_EQ(cluster.scheduler.next_look(), 1060);
+  cluster.now = 1060;
+  EXPECT_EQ(cluster.plan(), "evict a1 for b1");
+}
+
+TEST(SchedulerQuota, PreemptionDelayIsWaitedFor) {
+  Cluster cluster("n0 gpus=4", "a quota=0; b quota=4 delay=30");
+  cluster.submit("a1 gpus=4 in=a");
+  cluster.plan();
+  cluster.submit("b1 gpus=4 in=b");
+  EXPECT_EQ(cluster.plan(), "");
+  EXPECT_EQ(cluster.scheduler.next_look(), 1030);
+  cluster.now = 1030;
+  EXPECT_EQ(cluster.plan(), "evict a1 for b1");
+}
+
+TEST(SchedulerQuota, LimitsAndQuotasAreNamed) {
+  Cluster cluster("n0 gpus=8", "a quota=2 limit=4");
+  cluster.submit("a1 gpus=4 in=a; a2 gpus=1 in=a; firm gpus=3 in=a firm");
+  EXPECT_EQ(cluster.plan(), "start a1 on n0[0-3]");
+  EXPECT_EQ(cluster.waits(), "a2=ProjectLimit firm=ProjectLimit ");
+  EXPECT_EQ(cluster.why(2),
+            "needs 1 GPU, 1 task of 1 CPU: project 'a' holds 4 GPUs, its limit is 4 GPUs");
+  cluster.end_job(1);
+  EXPECT_EQ(cluster.plan(), "start a2 on n0[0]");
+  EXPECT_EQ(cluster.why(3),
+            "needs 3 GPUs, 1 task of 1 CPU and cannot be preempted, so it must fit the quota: "
+            "project 'a' has 0 GPUs of its quota of 2 GPUs in such jobs");
+}
+
+TEST(SchedulerQuota, HigherPriorityPreemptsInItsProject) {
+  Cluster cluster("n0 gpus=2", "a quota=2");
+  cluster.submit("low gpus=2 in=a");
+  cluster.plan();
+  cluster.submit("high gpus=1 priority=80 in=a");
+  EXPECT_EQ(cluster.plan(), "evict low for high");
+}
+
+TEST(SchedulerOrg, ProjectsMoveWithWhatTheyHold) {
+  Cluster cluster("n0 gpus=8", "a quota=4; b quota=4");
+  cluster.submit("a1 gpus=3 in=a; b1 gpus=2 in=b; a2 gpus=8 in=a");
+  cluster.plan();
+  Org org;
+  org.departments = {
+      {.name = "inner", .parent = "outer", .quota = {}, .preemption = {}, .serial = 9},
+      {.name = "outer", .parent = "", .quota = {}, .preemption = {}, .serial = 8}};
+  Project a, b;
+  a.name = "a";
+  a.department = "inner";
+  b.name = "b";
+  b.department = "outer";
+  org.projects = {a, b};
+  normalize(org);
+  cluster.scheduler.set_org(org);
+  EXPECT_EQ(cluster.scheduler.department("inner").held[Resource::gpu], 3 * one_gpu);
+  EXPECT_EQ(cluster.scheduler.department("outer").held[Resource::gpu], 5 * one_gpu);
+  EXPECT_EQ(cluster.scheduler.department("outer").waiting[Resource::gpu], 8 * one_gpu);
+  EXPECT_EQ(cluster.scheduler.project("a").depth, 3u);
+  // The other way round, and then without.
+  org.departments[0].parent = "";
+  org.departments[1].parent = "inner";
+  cluster.scheduler.set_org(org);
+  EXPECT_EQ(cluster.scheduler.department("inner").held[Resource::gpu], 5 * one_gpu);
+  EXPECT_EQ(cluster.scheduler.department("outer").held[Resource::gpu], 2 * one_gpu);
+  org.departments.clear();
+  for (Project& project : org.projects) project.department = "";
+  cluster.scheduler.set_org(org);
+  EXPECT_EQ(cluster.scheduler.department("").held[Resource::gpu], 5 * one_gpu);
+  EXPECT_EQ(cluster.scheduler.project("a").depth, 1u);
+}
+
+TEST(SchedulerDeathTest, HoldingAGpuTwiceIsABug) {
+  Cluster cluster("n0 gpus=2 used=1");
+  Job job;
+  job.id = JobId{1};
+  NodePart part{NodeId{1}};
+  part.gpus = {0};
+  job.last.edit().placement = {part};
+  EXPECT_DEATH(cluster.scheduler.add_holding(job, false, 0), "assertion failed");
+}
+
+}  // namespace
+}  // namespace rota::sched
