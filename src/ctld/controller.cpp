@@ -39,6 +39,7 @@ EngineSettings settings_from(const Config& config) {
   settings.root_allowed = config.jobs_root_allowed;
   sched::Policy& policy = settings.policy;
   policy.spare_free_gpus = true;
+  policy.search_work_max = 25'000;  // about a millisecond
   policy.reservations_max = static_cast<std::uint32_t>(config.scheduler_reservations);
   policy.limit_assumed_seconds = seconds(config.scheduler_limit_assumed);
   policy.reclaim_min_runtime_seconds = seconds(config.scheduler_min_runtime_reclaim);

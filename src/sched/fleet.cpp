@@ -100,6 +100,8 @@ NodeIndex Fleet::add(FleetNode node) {
   node.gpu_taken.assign(node.gpu_count, false);
   nodes_.push_back(std::move(node));
   const auto index = static_cast<NodeIndex>(nodes_.size() - 1);
+  count_memory(nodes_.back(), true);
+  has_mig_ = has_mig_ || !nodes_.back().mig.empty();
   recount(index);
   ++freed_count_;
   ++generation_;
@@ -110,6 +112,7 @@ void Fleet::resize(NodeIndex index, std::int64_t cpu_milli, std::int64_t memory_
                    std::int64_t gpu_memory_mib, std::vector<bool> gpu_absent) {
   FleetNode& node = nodes_[index];
   unindex(index);
+  count_memory(node, false);
   std::int64_t cpu_held = 0, memory_held = 0;
   for (const FleetNode::Resident& resident : node.residents) {
     if (resident.stay == Stay::promised) continue;
@@ -123,6 +126,7 @@ void Fleet::resize(NodeIndex index, std::int64_t cpu_milli, std::int64_t memory_
   node.gpu_count = static_cast<std::uint32_t>(gpu_absent.size());
   node.gpu_absent = std::move(gpu_absent);
   node.gpu_taken.resize(node.gpu_count);
+  count_memory(node, true);
   recount(index);
   ++freed_count_;
   ++generation_;
@@ -269,19 +273,12 @@ void Fleet::recount(NodeIndex index) {
   this->index(index);
 }
 
-std::int64_t Fleet::gpu_memory_least() const {
-  std::int64_t least = 0;
-  for (const FleetNode& node : nodes_)
-    if (node.gpu_count > 0 && node.gpu_memory_known && (least == 0 || node.gpu_memory_mib < least))
-      least = node.gpu_memory_mib;
-  return least;
-}
-
-std::int64_t Fleet::gpu_memory_most() const {
-  std::int64_t most = 0;
-  for (const FleetNode& node : nodes_)
-    if (node.gpu_count > 0 && node.gpu_memory_known) most = std::max(most, node.gpu_memory_mib);
-  return most;
+void Fleet::count_memory(const FleetNode& node, bool comes) {
+  if (node.gpu_count == 0 || !node.gpu_memory_known) return;
+  if (comes)
+    ++memories_[node.gpu_memory_mib];
+  else if (--memories_[node.gpu_memory_mib] == 0)
+    memories_.erase(node.gpu_memory_mib);
 }
 
 Amount Fleet::size_of(const FleetNode& node) {

@@ -137,8 +137,10 @@ class Fleet {
   /// What has come free since was only put back: an attempt that was undone.
   void forget_freed(std::uint64_t count) { freed_count_ = count; }
 
-  std::int64_t gpu_memory_least() const;
-  std::int64_t gpu_memory_most() const;
+  /// Of GPUs whose memory is known; 0: there are none.
+  std::int64_t gpu_memory_least() const { return memories_.empty() ? 0 : memories_.begin()->first; }
+  std::int64_t gpu_memory_most() const { return memories_.empty() ? 0 : memories_.rbegin()->first; }
+  bool has_mig() const { return has_mig_; }
   /// What usable nodes have in all, and what of their GPUs is free or comes free, parts of shared
   /// ones included.
   const Amount& total() const { return total_; }
@@ -147,6 +149,7 @@ class Fleet {
  private:
   static Amount size_of(const FleetNode& node);
   void recount(NodeIndex index);
+  void count_memory(const FleetNode& node, bool comes);
   void index(NodeIndex index);
   void unindex(NodeIndex index);
 
@@ -155,6 +158,8 @@ class Fleet {
   std::set<NodeIndex> with_shared_;
   Amount total_;
   std::int64_t gpu_free_total_ = 0;
+  std::map<std::int64_t, std::uint32_t> memories_;  // of nodes' GPUs, and on how many nodes
+  bool has_mig_ = false;
   std::uint64_t freed_count_ = 1;
   std::uint64_t generation_ = 1;
 };

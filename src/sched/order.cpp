@@ -215,15 +215,17 @@ QuotaIndex Contest::best_below(QuotaIndex above, const Leaves& leaves) const {
   return best;
 }
 
-WaitingLine::WaitingLine(World& world)
+WaitingLine::WaitingLine(World& world, IsWorth is_worth)
     : world_(world),
+      is_worth_(std::move(is_worth)),
       stamp_(world.new_stamp()),
       walk_(world.quotas, Walk::For::serving,
             [this](QuotaIndex project) { return offer_of(project); }) {}
 
 std::optional<Offer> WaitingLine::offer_of(QuotaIndex project) const {
   for (const World::Head& head : world_.heads(project))
-    if (head.members->failed_at != stamp_) return Offer{head.key, head.members->step};
+    if (head.members->failed_at != stamp_ && (!is_worth_ || is_worth_(head.key.job, *head.members)))
+      return Offer{head.key, head.members->step};
   return std::nullopt;
 }
 

@@ -93,7 +93,10 @@ class Contest {
 /// All that waits, class by class; one that was given up is not offered again in this action.
 class WaitingLine {
  public:
-  explicit WaitingLine(World& world);
+  /// Whether the first of a class is worth a try at all; cheap, as it is asked of all that wait.
+  using IsWorth = std::function<bool(std::uint32_t job, const QueueClass& members)>;
+
+  explicit WaitingLine(World& world, IsWorth is_worth = {});
 
   std::optional<std::uint32_t> next();
   /// It cannot start now, and neither can those behind it in its class.
@@ -106,6 +109,7 @@ class WaitingLine {
   std::optional<Offer> offer_of(QuotaIndex project) const;
 
   World& world_;
+  IsWorth is_worth_;
   std::uint64_t stamp_;
   Walk walk_;
 };

@@ -2,6 +2,7 @@
 #include "sched/pass.h"
 
 #include <algorithm>
+#include <map>
 
 #include "sched/order.h"
 #include "sched/place.h"
@@ -41,15 +42,24 @@ std::optional<WaitCause> try_to_place(World& world, std::uint32_t index) {
 }
 
 void allocate(World& world) {
-  WaitingLine line(world);
   world.reservations.clear();
+  const auto keeps_more = [&world] {
+    return world.reservations.all().size() < world.policy.reservations_max;
+  };
+  // What found no room is offered again only where a place may be kept for it.
+  WaitingLine line(world, [&](std::uint32_t job, const QueueClass& members) {
+    return members.cause.kind == WaitCause::Kind::none || keeps_more() ||
+           !world.job(job).tasks.empty() || !world.found_no_room(world.job(job).shape.get());
+  });
   while (const auto job = line.next()) {
     if (const auto cause = try_to_place(world, *job)) {
       world.set_cause(*job, *cause);
       const bool for_room =
           cause->kind == WaitCause::Kind::resources || cause->kind == WaitCause::Kind::reserved;
-      if (for_room && world.reservations.all().size() < world.policy.reservations_max)
+      if (for_room && keeps_more()) {
         world.reservations.reserve(world, *job);
+        if (!keeps_more()) line.changed();
+      }
       line.give_up(*job);
       continue;
     }
@@ -68,23 +78,35 @@ void note_displaced(World& world, Action action, std::uint32_t taker, std::size_
   }
 }
 
-/// Runs `attempt` for every waiting job in turn; what it moves changes whose turn it is.
+/// Runs `attempt` for every waiting job that is worth it, in turn; what it moves changes whose turn
+/// it is.
 template <class Attempt>
-void for_waiting(World& world, Action action, Attempt attempt) {
-  WaitingLine line(world);
+void for_waiting(World& world, Action action, const WaitingLine::IsWorth& is_worth,
+                 Attempt attempt) {
+  WaitingLine line(world, [&](std::uint32_t job, const QueueClass& members) {
+    return world.has_turn(action, members) && is_worth(job, members);
+  });
   while (const auto job = line.next()) {
     const SchedJob& taker = world.job(*job);
-    const std::size_t mark = world.mark();
     if (taker.preempts_after > world.now) {
       world.set_cause(*job, {.kind = WaitCause::Kind::delay});
       world.look_again_at(taker.preempts_after);
-    } else if (attempt(*job, world.class_of(*job)->step)) {
-      note_displaced(world, action, *job, mark);
-      line.changed();
+      line.give_up(*job);
       continue;
     }
-    line.give_up(*job);
+    if (!world.may_search(action)) break;
+    const std::size_t mark = world.mark();
+    const std::uint64_t work_before = world.search_work();
+    if (attempt(*job, world.class_of(*job)->step)) {
+      world.set_search_work(work_before);  // only what leads nowhere is bounded
+      note_displaced(world, action, *job, mark);
+      line.changed();
+    } else {
+      world.note_failed(action, *world.class_of(*job));
+      line.give_up(*job);
+    }
   }
+  world.end_searches(action);
 }
 
 void consolidate(World& world) {
@@ -99,13 +121,24 @@ void consolidate(World& world) {
   };
   rule.may_take_whole = [](std::uint32_t) { return true; };
   rule.accepts = [](const Amount&, const std::vector<Unit>& lost) { return lost.empty(); };
-  for_waiting(world, Action::consolidate, [&](std::uint32_t job, const Amount& request) {
+  std::map<const JobShape*, std::uint64_t> failed;  // shapes, and what had come free by then
+  const auto is_worth = [&](std::uint32_t job, const QueueClass& members) {
     const SchedJob& taker = world.job(job);
     // Wherever it is: only if all that is free together would do.
-    if (!taker.preemptible || request[Resource::gpu] > world.fleet.gpu_free_total()) return false;
+    if (!taker.preemptible || members.step[Resource::gpu] > world.fleet.gpu_free_total())
+      return false;
+    const auto at = failed.find(taker.shape.get());
+    return !taker.tasks.empty() || at == failed.end() || at->second != world.fleet.freed_count();
+  };
+  for_waiting(world, Action::consolidate, is_worth, [&](std::uint32_t job, const Amount&) {
+    const SchedJob& taker = world.job(job);
     if (stopped_at_gate(world, taker, tasks_to_place(taker))) return false;
     looked_at.clear();
-    return make_room(world, job, rule);
+    const auto freed_before = world.fleet.freed_count();
+    if (make_room(world, job, rule)) return true;
+    world.fleet.forget_freed(freed_before);  // all of it was put back
+    if (world.policy.search_work_max > 0) failed[taker.shape.get()] = freed_before;
+    return false;
   });
 }
 
@@ -131,13 +164,20 @@ std::vector<Loss> losses_of(const World& world, const std::vector<Unit>& lost) {
 }
 
 void reclaim(World& world) {
-  for_waiting(world, Action::reclaim, [&](std::uint32_t job, const Amount& request) {
+  const auto is_worth = [&](std::uint32_t job, const QueueClass& members) {
+    const SchedJob& taker = world.job(job);
+    return can_reclaim(world.quotas, {taker.project, taker.preemptible, members.step});
+  };
+  for_waiting(world, Action::reclaim, is_worth, [&](std::uint32_t job, const Amount& request) {
     const SchedJob& taker = world.job(job);
     const Reclaimer reclaimer{taker.project, taker.preemptible, request};
-    if (!can_reclaim(world.quotas, reclaimer)) return false;
     TakeRule rule;
-    rule.may_take_from = [&](QuotaIndex project) {
-      return project != reclaimer.project && is_candidate(world.quotas, reclaimer, project);
+    // Who may lose nothing could still be moved, but on a full cluster that is everybody: where the
+    // work is bounded, moves are left to consolidation.
+    const bool with_moves = world.policy.search_work_max == 0;
+    rule.may_take_from = [&, with_moves](QuotaIndex project) {
+      return project != reclaimer.project && is_candidate(world.quotas, reclaimer, project) &&
+             (with_moves || may_lose(world.quotas, reclaimer, project));
     };
     rule.may_lose = [&](QuotaIndex project) { return may_lose(world.quotas, reclaimer, project); };
     rule.may_take = [](std::uint32_t) { return true; };
@@ -156,7 +196,12 @@ void reclaim(World& world) {
 }
 
 void preempt(World& world) {
-  for_waiting(world, Action::preempt, [&](std::uint32_t job, const Amount& request) {
+  const auto is_worth = [&](std::uint32_t job, const QueueClass&) {
+    const SchedJob& taker = world.job(job);
+    const auto& victims = world.evictable(taker.project);
+    return !victims.empty() && victims.rbegin()->priority < taker.priority;
+  };
+  for_waiting(world, Action::preempt, is_worth, [&](std::uint32_t job, const Amount& request) {
     const SchedJob& taker = world.job(job);
     if (!taker.preemptible && world.quotas.over_quota_firm(taker.project, request)) return false;
     TakeRule rule;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <tuple>
-#include <unordered_map>
 
 #include "sched/world.h"
 
@@ -22,7 +21,7 @@ class ReservationSearch {
 
   void run() {
     if (demand_->is_shared() || !demand_->mig.empty()) return;
-    for (NodeIndex i = 0; i < world_.fleet.size(); ++i) found_ += tasks_on(i);
+    for_nodes([this](NodeIndex node) { found_ += tasks_on(node); });
     std::int64_t start = world_.now;
     for (const auto& [end, job] : world_.ends()) {
       if (found_ >= wanted_) break;
@@ -48,6 +47,16 @@ class ReservationSearch {
       room.memory += at->second.memory;
     }
     return room;
+  }
+
+  /// Nodes that may have room for a task: now, or by what has come free on the way.
+  template <class Visit>
+  void for_nodes(Visit visit) const {
+    const auto& free = world_.fleet.by_free_gpus();
+    for (auto at = free.lower_bound({demand_->devices, NodeIndex{0}}); at != free.end(); ++at)
+      visit(at->second);
+    for (const auto& [node, room] : freed_)
+      if (world_.fleet.at(node).gpus_free() < demand_->devices) visit(node);
   }
 
   std::int64_t tasks_in(const Room& room) const {
@@ -85,11 +94,12 @@ class ReservationSearch {
       std::int64_t tasks;
     };
     std::vector<Choice> choices;
-    for (NodeIndex i = 0; i < world_.fleet.size(); ++i)
-      if (const std::int64_t tasks = tasks_on(i); tasks > 0) {
-        const Room room = room_on(i);
-        choices.push_back({room.gpus, room.cpu, i, tasks});
-      }
+    for_nodes([&](NodeIndex node) {
+      const std::int64_t tasks = tasks_on(node);
+      if (tasks == 0) return;
+      const Room room = room_on(node);
+      choices.push_back({room.gpus, room.cpu, node, tasks});
+    });
     std::sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) {
       return std::tie(a.gpus, a.cpu, a.node) < std::tie(b.gpus, b.cpu, b.node);
     });
@@ -113,7 +123,7 @@ class ReservationSearch {
   const Demand* demand_ = nullptr;  // of its largest task: the others fit where that does
   std::int64_t wanted_ = 0;
   std::int64_t found_ = 0;
-  std::unordered_map<NodeIndex, Room> freed_;
+  std::map<NodeIndex, Room> freed_;
 };
 
 void Reservations::clear() {

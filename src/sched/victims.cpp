@@ -2,7 +2,6 @@
 #include "sched/victims.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -134,9 +133,9 @@ class Bound {
       }
       size_ = size_ == 0 ? demand.devices : std::min(size_, demand.devices);
     }
-    for (NodeIndex i = 0; i < world.fleet.size(); ++i) {
-      sum_ += room(i, 0);
-    }
+    const auto& free = world.fleet.by_free_gpus();
+    for (auto at = free.lower_bound({size_, NodeIndex{0}}); at != free.end(); ++at)
+      sum_ += room(at->second, 0);
   }
 
   bool is_blind() const { return size_ == 0; }
@@ -152,18 +151,19 @@ class Bound {
   /// With everybody gone who can be evicted.
   bool could_place_if_all_left(std::size_t count) const {
     if (is_blind()) return true;
-    std::int64_t sum = 0;
-    for (NodeIndex i = 0; i < freed_.size(); ++i) sum += room(i, world_.fleet.at(i).gpus_evictable);
-    return sum >= static_cast<std::int64_t>(count);
+    auto missing = static_cast<std::int64_t>(count);
+    for (NodeIndex i = 0; i < freed_.size() && missing > 0; ++i)
+      missing -= room(i, world_.fleet.at(i).gpus_evictable);
+    return missing <= 0;
   }
-  /// The most that evictions on a single node could add.
-  std::int64_t most_from_one_node() const {
-    if (is_blind()) return std::numeric_limits<std::int32_t>::max();
-    std::int64_t most = 0;
-    for (NodeIndex i = 0; i < freed_.size(); ++i)
-      most = std::max(most, room(i, std::max(freed_[i], world_.fleet.at(i).gpus_evictable)) -
-                                room(i, freed_[i]));
-    return most;
+  /// Whether evictions on a single node could be enough for `count`.
+  bool could_place_from_one_node(std::int64_t count) const {
+    if (is_blind() || sum_ >= count) return true;
+    for (NodeIndex i = 0; i < freed_.size(); ++i) {
+      const std::int64_t most = std::max(freed_[i], world_.fleet.at(i).gpus_evictable);
+      if (sum_ + room(i, most) - room(i, freed_[i]) >= count) return true;
+    }
+    return false;
   }
   std::int64_t freed(NodeIndex node) const { return freed_[node]; }
   std::int64_t room(NodeIndex node, std::int64_t freed) const {
@@ -223,6 +223,7 @@ class Search {
   /// have to fit together in what is there.
   bool could_ever() {
     const SchedJob& job = world_.job(job_);
+    world_.note_work(2 * world_.fleet.size());
     if (!Bound(world_, job, tasks_).could_place_if_all_left(tasks_.size())) return false;
     if (world_.estimate(job, tasks_)[Resource::gpu] <= world_.fleet.gpu_free_total()) return true;
     for (QuotaIndex i = 0; i < world_.quotas.size(); ++i)
@@ -250,12 +251,13 @@ class Search {
     Bound bound(world_, world_.job(job_), wanted_);
     for (const Unit& unit : recorded_) bound.free(unit);
     const auto wanted = static_cast<std::int64_t>(wanted_.size());
-    if (bound.sum() + bound.most_from_one_node() < wanted) return false;
+    if (!bound.could_place_from_one_node(wanted)) return false;
     const std::int64_t base = bound.sum();
     std::map<NodeIndex, std::int64_t> recorded_room;
     for (const Unit& unit : recorded_)
       for (const NodeIndex node : nodes_of(unit))
         recorded_room[node] = bound.room(node, bound.freed(node));
+    world_.note_work(20 * world_.quotas.size());
     Stream stream(world_, job_, rule_, recorded_);
     Units collected;
     std::map<NodeIndex, std::vector<std::size_t>> by_node;  // units that touch it
@@ -282,9 +284,10 @@ class Search {
   /// nodes at a time their order does not matter.
   Units everybody() {
     if (!everybody_) {
-      Stream stream(world_, job_, rule_, {});
       everybody_.emplace();
-      while (auto unit = stream.next()) everybody_->push_back(*std::move(unit));
+      for (QuotaIndex i = 0; i < world_.quotas.size(); ++i)
+        if (!world_.evictable(i).empty() && rule_.may_take_from(i))
+          for (const JobKey& key : world_.evictable(i)) add_units(key.job);
     }
     std::set<TaskRef> recorded;
     for (const Unit& unit : recorded_)
@@ -297,6 +300,20 @@ class Search {
       if (!other.tasks.empty()) others.push_back(std::move(other));
     }
     return others;
+  }
+
+  void add_units(std::uint32_t victim) {
+    if (victim == job_ || !rule_.may_take(victim)) return;
+    const SchedJob& job = world_.job(victim);
+    std::vector<bool> gone(job.tasks.size());
+    for (bool has_more = true; has_more;) {
+      EvictionUnit unit = tasks_to_evict(job, gone);
+      if (unit.tasks.empty() || (unit.is_whole && !rule_.may_take_whole(victim))) return;
+      for (const auto task : unit.tasks) gone[task] = true;
+      has_more = !unit.is_whole;
+      everybody_->push_back({victim, std::move(unit.tasks)});
+      world_.note_work(10);
+    }
   }
 
   /// The units at these places, and all other collected units of the same jobs.
@@ -329,9 +346,9 @@ class Search {
     const std::int64_t wanted = world_.estimate(world_.job(job_), wanted_)[Resource::gpu];
     std::size_t length = 0;
     std::int64_t room = 0;  // without the nodes in the row
-    for (NodeIndex i = 0; i < world_.fleet.size(); ++i)
-      if (!freed.contains(i))
-        room += std::max<std::int64_t>(0, world_.fleet.at(i).gpus_free()) * one_gpu;
+    const auto& free = world_.fleet.by_free_gpus();
+    for (auto at = free.lower_bound({1, NodeIndex{0}}); at != free.end(); ++at)
+      if (!freed.contains(at->second)) room += at->first * one_gpu;
     for (const Unit& unit : recorded_) room += charge_of(world_, unit)[Resource::gpu];
     while (length < places.size() && room < wanted) room += places[length++].room;
     if (room < wanted) return false;
@@ -368,6 +385,7 @@ class Search {
   /// Evicts them, lets them and the taker compete for places in the usual order, and asks the rule.
   bool attempt(const Units& units) {
     if (is_exhausted() || !tried_.insert(units).second) return false;
+    world_.note_work(500);
     if (!compete(units)) return false;
     const Units lost = not_placed_again(units);
     const Units moved = not_restored(units);
@@ -413,17 +431,23 @@ class Search {
     if (!tasks.empty()) contest.push(victim, world_.estimate(job, tasks));
   }
 
+  /// Those with victims, and those with room of their own; ascending.
   NodeList nodes_to_look_at(const Units& units) const {
-    std::vector<bool> hosts(world_.fleet.size());
-    for (const Unit& unit : units)
-      for (const auto task : unit.tasks) hosts[world_.task({unit.job, task}).spot.node] = true;
-    const bool any = !world_.job(job_).demand(wanted_.front()).wants_gpu();
     NodeList nodes;
-    for (NodeIndex i = 0; i < world_.fleet.size(); ++i) {
-      const FleetNode& node = world_.fleet.at(i);
-      if (any || node.gpus_free() > 0 || !node.shared.empty() || !node.mig.empty() || hosts[i])
-        nodes.push_back(i);
+    if (!world_.job(job_).demand(wanted_.front()).wants_gpu() || world_.fleet.has_mig()) {
+      nodes.resize(world_.fleet.size());
+      std::iota(nodes.begin(), nodes.end(), NodeIndex{0});
+      return nodes;
     }
+    for (const Unit& unit : units)
+      for (const auto task : unit.tasks) nodes.push_back(world_.task({unit.job, task}).spot.node);
+    const auto& shared = world_.fleet.with_shared();
+    nodes.insert(nodes.end(), shared.begin(), shared.end());
+    const auto& free = world_.fleet.by_free_gpus();
+    for (auto at = free.lower_bound({1, NodeIndex{0}}); at != free.end(); ++at)
+      nodes.push_back(at->second);
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
     return nodes;
   }
 

@@ -162,9 +162,29 @@ void World::set_gone(TaskRef ref) {
 }
 
 void World::begin_pass() {
+  ++pass_;
+  search_work_ = 0;
+  for (Searches& searches : searches_) searches.is_cut_off = false;
   displaced_.clear();
   next_look_ = forever;
   refresh();
+}
+
+bool World::has_turn(Action action, const QueueClass& members) const {
+  return policy.search_work_max == 0 ||
+         members.searched_in[index_of(action)] < searches_[index_of(action)].round;
+}
+
+bool World::may_search(Action action) {
+  if (policy.search_work_max == 0 || search_work_ < policy.search_work_max) return true;
+  searches_[index_of(action)].is_cut_off = true;
+  look_again_at(now + 1);
+  return false;
+}
+
+void World::end_searches(Action action) {
+  Searches& searches = searches_[index_of(action)];
+  if (!searches.is_cut_off) searches.round = pass_ + 1;
 }
 
 void World::measure_gpus() {

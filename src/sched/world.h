@@ -1,5 +1,6 @@
 // sched/world.h - all that a decision may look at, and the sheet of changes that can be undone.
 #pragma once
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -39,6 +40,7 @@ struct Policy {
   std::int64_t limit_assumed_seconds = 86'400;  // of jobs without a time limit, for such plans
   std::uint32_t consolidate_jobs_max = 16;      // 0: no consolidation
   std::uint32_t scenarios_max = 64;             // that one search for victims may simulate per size
+  std::uint64_t search_work_max = 0;  // nodes looked at in a pass by such searches; 0: no bound
 };
 
 /// What keeps a job waiting, in the numbers that decided it.
@@ -60,6 +62,7 @@ struct WaitCause {
 };
 
 enum class Action : std::uint8_t { allocate, consolidate, reclaim, preempt, evict_stale };
+inline constexpr std::size_t action_count = 5;
 
 /// A job that lost its place, or some of it, to another.
 struct Displacement {
@@ -90,6 +93,7 @@ struct QueueClass {
   std::set<JobKey> jobs;
   Amount step;                  // what the first of them would take next
   std::uint64_t failed_at = 0;  // the stamp of the action in which it failed last
+  std::array<std::uint64_t, action_count> searched_in{};  // passes, by action: 0: never
   WaitCause cause;
 };
 
@@ -164,6 +168,20 @@ class World {
   void look_again_at(std::int64_t time) { next_look_ = std::min(next_look_, time); }
   /// A pass begins.
   void begin_pass();
+
+  /// Searches for victims that fail are many on a full cluster, and each is dear. Beyond a bound of
+  /// work in one pass they take turns: a class that failed is passed over until all others have
+  /// been looked at, in as many passes as that takes.
+  bool has_turn(Action action, const QueueClass& members) const;
+  /// Whether there is work left for this pass.
+  bool may_search(Action action);
+  void note_failed(Action action, QueueClass& members) {
+    members.searched_in[index_of(action)] = pass_;
+  }
+  void end_searches(Action action);
+  void note_work(std::uint64_t nodes) { search_work_ += nodes; }
+  std::uint64_t search_work() const { return search_work_; }
+  void set_search_work(std::uint64_t nodes) { search_work_ = nodes; }
 
   /// The waiting classes of a project in order, and its jobs that may be evicted. True as of the
   /// last refresh().
@@ -248,6 +266,15 @@ class World {
   std::map<std::uint32_t, WaitCause> other_causes_;  // of jobs in no class
   std::map<const JobShape*, std::uint64_t> no_room_;
   std::vector<Change> log_;
+  struct Searches {
+    std::uint64_t round = 1;  // the pass in which it began
+    bool is_cut_off = false;  // in this pass
+  };
+  static std::size_t index_of(Action action) { return static_cast<std::size_t>(action); }
+
+  std::uint64_t pass_ = 0;
+  std::uint64_t search_work_ = 0;
+  std::array<Searches, action_count> searches_;
   std::vector<Displacement> displaced_;
   std::int64_t next_look_ = forever;
   std::int64_t gpu_memory_least_ = 0;
