@@ -38,8 +38,6 @@ EngineSettings settings_from(const Config& config) {
   settings.time_limit_max_seconds = seconds(config.jobs_time_limit_max);
   settings.root_allowed = config.jobs_root_allowed;
   sched::Policy& policy = settings.policy;
-  policy.spare_free_gpus = true;
-  policy.search_work_max = 25'000;  // about a millisecond
   policy.reservations_max = static_cast<std::uint32_t>(config.scheduler_reservations);
   policy.limit_assumed_seconds = seconds(config.scheduler_limit_assumed);
   policy.reclaim_min_runtime_seconds = seconds(config.scheduler_min_runtime_reclaim);

@@ -34,7 +34,7 @@ struct EngineSettings {
   std::int64_t time_limit_default_seconds = 0;
   std::int64_t time_limit_max_seconds = 0;  // 0: none
   bool root_allowed = false;
-  sched::Policy policy;
+  sched::Policy policy = sched::live_policy();
 };
 
 /// Who asks. An administrator may touch everybody's jobs.

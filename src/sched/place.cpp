@@ -204,7 +204,8 @@ class Placing {
     const FleetNode& node = world_.fleet.at(index);
     if (!fits_soon(node, *task.demand)) return false;
     if (job().shape->lie == Lie::apart && hosts_another(node)) return false;
-    if (const auto first = world_.reservations.delayed_by(index, *task.demand, end_on(index))) {
+    if (const auto first =
+            world_.reservations.delayed_by(job_, index, *task.demand, end_on(index))) {
       would_delay_ = first;
       return false;
     }
@@ -290,7 +291,7 @@ class Placing {
     Spot spot;
     spot.node = index;
     bool now = !options_.only_promise && fits_now(node, demand);
-    world_.reservations.take(index, demand, end_on(index));
+    world_.reservations.take(job_, index, demand, end_on(index));
     if (demand.is_shared()) {
       const SharedChoice choice = choose_shared(node, index, demand, world_.policy.pack_shared);
       spot = choice.spot;

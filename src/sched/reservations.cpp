@@ -137,25 +137,25 @@ bool Reservations::fits(const Room& room, const Demand& demand) {
          demand.memory_bytes <= room.memory;
 }
 
-std::optional<std::uint32_t> Reservations::delayed_by(NodeIndex node, const Demand& demand,
+std::optional<std::uint32_t> Reservations::delayed_by(std::uint32_t job, NodeIndex node,
+                                                      const Demand& demand,
                                                       std::int64_t end) const {
   const auto holds = holds_.find(node);
   if (holds == holds_.end()) return std::nullopt;
   for (const Hold& hold : holds->second)
-    if (end > hold.from && !fits(hold.spare, demand)) return hold.job;
+    if (hold.job != job && end > hold.from && !fits(hold.spare, demand)) return hold.job;
   return std::nullopt;
 }
 
-void Reservations::change(NodeIndex node, const Demand& demand, std::int64_t end,
-                          std::int64_t sign) {
-  if (!holds_.contains(node)) return;
-  log_.push_back({node, &demand, end, sign});
-  apply(log_.back());
+void Reservations::change(const Change& change) {
+  if (!holds_.contains(change.node)) return;
+  log_.push_back(change);
+  apply(change);
 }
 
 void Reservations::apply(const Change& change) {
   for (Hold& hold : holds_.at(change.node)) {
-    if (change.end <= hold.from) continue;
+    if (change.end <= hold.from || change.job == hold.job) continue;
     hold.spare.gpus += change.sign * change.demand->devices;
     hold.spare.cpu += change.sign * change.demand->cpu_milli;
     hold.spare.memory += change.sign * change.demand->memory_bytes;

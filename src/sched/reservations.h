@@ -26,16 +26,16 @@ class Reservations {
   void clear();
 
   const std::vector<Reservation>& all() const { return all_; }
-  /// The first of those that a task which ends at `end` would delay on this node; none: it delays
-  /// nobody.
-  std::optional<std::uint32_t> delayed_by(NodeIndex node, const Demand& demand,
+  /// The first of those that a task of `job` which ends at `end` would delay on this node; none: it
+  /// delays nobody else.
+  std::optional<std::uint32_t> delayed_by(std::uint32_t job, NodeIndex node, const Demand& demand,
                                           std::int64_t end) const;
   /// A task takes its place there until `end`, or gives it back before.
-  void take(NodeIndex node, const Demand& demand, std::int64_t end) {
-    change(node, demand, end, -1);
+  void take(std::uint32_t job, NodeIndex node, const Demand& demand, std::int64_t end) {
+    change({job, node, &demand, end, -1});
   }
-  void give(NodeIndex node, const Demand& demand, std::int64_t end) {
-    change(node, demand, end, 1);
+  void give(std::uint32_t job, NodeIndex node, const Demand& demand, std::int64_t end) {
+    change({job, node, &demand, end, 1});
   }
 
   /// What tasks took and gave since a mark can be undone.
@@ -60,12 +60,13 @@ class Reservations {
 
   /// A change of what is spare; each is undone by its opposite.
   struct Change {
+    std::uint32_t job = 0;
     NodeIndex node = no_node;
     const Demand* demand = nullptr;
     std::int64_t end = 0;
     std::int64_t sign = 0;
   };
-  void change(NodeIndex node, const Demand& demand, std::int64_t end, std::int64_t sign);
+  void change(const Change& change);
   void apply(const Change& change);
 
   std::vector<Reservation> all_;

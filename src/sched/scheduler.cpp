@@ -26,6 +26,14 @@ std::int64_t memory_mib_of(const NodeInventory& inventory) {
 
 }  // namespace
 
+Policy live_policy() {
+  Policy policy;
+  policy.spare_free_gpus = true;
+  policy.reservations_max = 4;
+  policy.search_work_max = 25'000;  // about a millisecond
+  return policy;
+}
+
 // ---- nodes ----
 
 void Scheduler::put_node(NodeId id, const std::string& name, const NodeInventory& inventory,

@@ -49,6 +49,10 @@ struct Wait {
   std::string text;
 };
 
+/// How a controller runs passes, as against single decisions on described clusters: often, so no
+/// pass may take long.
+Policy live_policy();
+
 class Scheduler {
  public:
   explicit Scheduler(const Policy& policy) { world_.policy = policy; }

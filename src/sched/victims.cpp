@@ -406,7 +406,7 @@ class Search {
       for (const auto task : unit.tasks) {
         const NodeIndex node = world_.task({unit.job, task}).spot.node;
         world_.evict({unit.job, task});
-        world_.reservations.give(node, world_.demand({unit.job, task}), end);
+        world_.reservations.give(unit.job, node, world_.demand({unit.job, task}), end);
       }
     }
     contest.push(job_, world_.estimate(world_.job(job_), wanted_));

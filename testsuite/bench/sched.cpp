@@ -32,7 +32,7 @@ struct Size {
 
 class Bench {
  public:
-  explicit Bench(const Size& size) : size_(size), scheduler_(policy()) {
+  explicit Bench(const Size& size) : size_(size), scheduler_(live_policy()) {
     Org org;
     for (std::uint32_t i = 0; i < size.departments; ++i) {
       Department& department = org.departments.emplace_back();
@@ -104,14 +104,6 @@ class Bench {
   }
 
  private:
-  static Policy policy() {
-    Policy policy;
-    policy.spare_free_gpus = true;
-    policy.reservations_max = 4;
-    policy.search_work_max = 25'000;
-    return policy;
-  }
-
   std::uint64_t random() {
     state_ ^= state_ << 13;
     state_ ^= state_ >> 7;

@@ -40,8 +40,9 @@ std::vector<std::string> items_of(const std::string& text) {
 /// "small gpus=4; gang tasks=2 nodes=2 gpus=8 in=team".
 class Cluster {
  public:
-  explicit Cluster(const std::string& nodes, const std::string& projects = "")
-      : scheduler(Policy{.spare_free_gpus = true}) {
+  explicit Cluster(const std::string& nodes, const std::string& projects = "",
+                   const Policy& policy = live_policy())
+      : scheduler(policy) {
     Org org;
     for (const auto& item : items_of(projects)) {
       std::string none;
@@ -93,10 +94,18 @@ class Cluster {
       if (words.contains("tasks")) spec.task_count = static_cast<std::uint32_t>(words["tasks"]);
       spec.node_count = static_cast<std::uint32_t>(words["nodes"]);
       spec.priority = static_cast<std::int32_t>(words["priority"]);
+      spec.time_limit_seconds = static_cast<std::int64_t>(words["limit"]);
       if (words.contains("firm")) spec.preemptibility = Preemptibility::no;
       scheduler.add_waiting(job, now);
       jobs[job.id] = job;
     }
+  }
+
+  std::vector<Start> starts() {
+    Plan plan = scheduler.plan(now);
+    for (const auto& start : plan.starts)
+      jobs.at(start.job).last.edit().placement = start.placement;
+    return plan.starts;
   }
 
   std::string plan() {
@@ -313,6 +322,61 @@ TEST(SchedulerQuota, HigherPriorityPreemptsInItsProject) {
   cluster.plan();
   cluster.submit("high gpus=1 priority=80 in=a");
   EXPECT_EQ(cluster.plan(), "evict low for high");
+}
+
+TEST(SchedulerTime, PlacesAreKeptForTheFirstThatWait) {
+  Cluster cluster("n0 gpus=4");
+  cluster.submit("run gpus=3 limit=100");
+  cluster.plan();
+  cluster.submit("big gpus=4 limit=10; late gpus=1 limit=101; soon gpus=1 limit=50");
+  EXPECT_EQ(cluster.plan(), "start soon on n0[3]");
+  EXPECT_EQ(cluster.waits(), "big=Resources late=Priority ");
+  EXPECT_EQ(cluster.why(3), "needs 1 GPU, 1 task of 1 CPU: it would delay job 2");
+}
+
+/// Ten GPUs' worth of small jobs on eight: there is never a free moment. When a gang of all eight
+/// that comes after 500 s starts, and what bounds that: those who came before it go first, eight at
+/// a time, and then what runs ends. 0: it does not start.
+struct GangStart {
+  std::int64_t second = 0, bound = 0;
+};
+GangStart gang_in_a_stream(const Policy& policy, std::uint64_t limit) {
+  Cluster cluster("n0 gpus=4; n1 gpus=4", "", policy);
+  std::map<std::uint64_t, std::int64_t> ends;
+  std::uint64_t gang = 0, started = 0;
+  GangStart found;
+  for (std::int64_t second = 0; second <= 3000 && found.second == 0; second += 10) {
+    cluster.now = 1000 + second;
+    for (auto at = ends.begin(); at != ends.end();) {
+      const bool is_over = at->second <= cluster.now;
+      if (is_over) cluster.end_job(at->first);
+      at = is_over ? ends.erase(at) : std::next(at);
+    }
+    cluster.submit("small gpus=1 limit=" + std::to_string(limit));
+    if (second == 500) {
+      const auto before = static_cast<std::int64_t>(cluster.jobs.size() - started);
+      found.bound = 500 + ((before + 7) / 8 + 1) * 100;
+      cluster.submit("gang gpus=4 tasks=2 nodes=2 limit=50");
+      gang = cluster.jobs.size();
+    }
+    for (const Start& start : cluster.starts()) {
+      ++started;
+      ends[start.job.value] = cluster.now + 100;
+      if (start.job.value == gang) found.second = second;
+    }
+  }
+  return found;
+}
+
+TEST(SchedulerTime, AStreamOfSmallJobsNeverStarvesAGang) {
+  for (const std::uint64_t limit : {100, 0}) {  // 0: nobody says how long it takes
+    const GangStart gang = gang_in_a_stream(live_policy(), limit);
+    EXPECT_GT(gang.second, 500);
+    EXPECT_LE(gang.second, gang.bound);
+    Policy nothing_kept = live_policy();
+    nothing_kept.reservations_max = 0;
+    EXPECT_EQ(gang_in_a_stream(nothing_kept, limit).second, 0);
+  }
 }
 
 TEST(SchedulerOrg, ProjectsMoveWithWhatTheyHold) {
