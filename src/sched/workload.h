@@ -110,7 +110,7 @@ struct SchedJob {
   std::int64_t limit_seconds = 0;       // of a run; 0: none
   std::int64_t preempts_after = never;  // may cause no eviction before this time
   std::int64_t stale_since = never;
-  std::optional<std::int64_t> stale_grace;  // below 0: never stale
+  std::optional<std::int32_t> stale_grace;  // seconds; below 0: never stale
   std::vector<Task> tasks;                  // as many as in the shape; none: all wait
 
   std::uint32_t task_count() const { return static_cast<std::uint32_t>(shape->tasks.size()); }

@@ -71,7 +71,7 @@ void World::remove(std::uint32_t index) {
   refresh();
   leave_class(index);
   Membership& member = members_[index];
-  if (member.evictable_as) seats_[job.project].evictable.erase(*member.evictable_as);
+  if (member.evictable_as) seats_[job.project].evictable.erase(key_as(*member.evictable_as, index));
   member.evictable_as.reset();
   refresh_end(index, false);
   incomplete_.erase(index);
@@ -338,9 +338,15 @@ void World::refresh() {
   dirty_.clear();
 }
 
-JobKey World::job_key(std::uint32_t index) const {
+JobKey World::key_as(Fill fill, std::uint32_t index) const {
   const SchedJob& job = jobs_[index];
-  return {job.priority, fill_of(job), job.submitted, job.id, index};
+  return {job.priority, fill, job.submitted, job.id, index};
+}
+
+/// Among jobs of one class.
+bool World::is_before(std::uint32_t a, std::uint32_t b) const {
+  const SchedJob &x = jobs_[a], &y = jobs_[b];
+  return x.submitted != y.submitted ? x.submitted < y.submitted : x.id < y.id;
 }
 
 World::ClassKey World::class_key(const SchedJob& job) const {
@@ -387,7 +393,7 @@ void World::refresh(std::uint32_t index) {
   else
     other_causes_.erase(index);
   if (member.evictable_as) {
-    seats_[job.project].evictable.erase(*member.evictable_as);
+    seats_[job.project].evictable.erase(key_as(*member.evictable_as, index));
     member.evictable_as.reset();
   }
   const bool any_placed = has_placed(job);
@@ -397,8 +403,8 @@ void World::refresh(std::uint32_t index) {
   else if (incomplete_.erase(index) > 0)
     jobs_[index].stale_since = never;
   if (job.preemptible && any_placed) {
-    member.evictable_as = std::make_unique<JobKey>(job_key(index));
-    seats_[job.project].evictable.insert(*member.evictable_as);
+    member.evictable_as = fill_of(job);
+    seats_[job.project].evictable.insert(key_as(*member.evictable_as, index));
   }
 }
 
@@ -412,12 +418,11 @@ void World::join_class(std::uint32_t index) {
     class_keys_[&members] = key;
   }
   auto& heads = seats_[job.project].heads;
-  const JobKey job_key{job.priority, key.fill, job.submitted, job.id, index};
-  if (members.jobs.empty() || job_key < *members.jobs.begin()) {
-    if (!members.jobs.empty()) heads.erase({*members.jobs.begin(), &members});
-    heads.insert({job_key, &members});
-  }
-  members.jobs.insert(job_key);
+  const bool is_first = members.jobs.empty() || is_before(index, members.jobs.front());
+  if (is_first && !members.jobs.empty())
+    heads.erase({key_as(key.fill, members.jobs.front()), &members});
+  members.jobs.insert(index, [this](auto a, auto b) { return is_before(a, b); });
+  if (is_first) heads.insert({key_as(key.fill, index), &members});
   members_[index].waits_in = &members;
 }
 
@@ -425,18 +430,16 @@ void World::leave_class(std::uint32_t index) {
   QueueClass* members = members_[index].waits_in;
   if (members == nullptr) return;
   members_[index].waits_in = nullptr;
-  const SchedJob& job = jobs_[index];
-  auto& heads = seats_[job.project].heads;
-  const auto class_key = class_keys_.at(members);
-  const JobKey key{job.priority, class_key.fill, job.submitted, job.id, index};
-  const bool was_first = !(*members->jobs.begin() < key);
-  if (was_first) heads.erase({*members->jobs.begin(), members});
-  members->jobs.erase(key);
+  auto& heads = seats_[jobs_[index].project].heads;
+  const ClassKey key = class_keys_.at(members);
+  const bool was_first = members->jobs.front() == index;
+  if (was_first) heads.erase({key_as(key.fill, index), members});
+  members->jobs.erase(index, [this](auto a, auto b) { return is_before(a, b); });
   if (members->jobs.empty()) {
     class_keys_.erase(members);
-    classes_.erase(class_key);
+    classes_.erase(key);
   } else if (was_first) {
-    heads.insert({*members->jobs.begin(), members});
+    heads.insert({key_as(key.fill, members->jobs.front()), members});
   }
 }
 
@@ -449,7 +452,7 @@ const WaitCause& World::cause_of(std::uint32_t job) const {
 
 std::uint32_t World::first_of_class(std::uint32_t job) const {
   const QueueClass* members = members_[job].waits_in;
-  return members == nullptr ? job : members->jobs.begin()->job;
+  return members == nullptr ? job : members->jobs.front();
 }
 
 void World::set_cause(std::uint32_t job, const WaitCause& cause) {

@@ -3,12 +3,14 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "sched/fleet.h"
+#include "sched/job_row.h"
 #include "sched/quota_tree.h"
 #include "sched/reservations.h"
 #include "sched/topology.h"
@@ -90,7 +92,7 @@ struct JobKey {
 /// Waiting jobs that are alike to the scheduler: one that cannot start speaks for all behind it. A
 /// job that is partly placed has a class of its own.
 struct QueueClass {
-  std::set<JobKey> jobs;
+  JobRow jobs;
   Amount step;                  // what the first of them would take next
   std::uint64_t failed_at = 0;  // the stamp of the action in which it failed last
   std::array<std::uint64_t, action_count> searched_in{};  // passes, by action: 0: never
@@ -230,8 +232,8 @@ class World {
   };
   struct Membership {
     QueueClass* waits_in = nullptr;
-    std::unique_ptr<JobKey> evictable_as;
-    std::int64_t ends_at = never;  // as it stands in `ends_`
+    std::optional<Fill> evictable_as;  // how its key stands there
+    std::int64_t ends_at = never;      // as it stands in `ends_`
     bool is_dirty = false;
   };
 
@@ -251,11 +253,13 @@ class World {
   void join_class(std::uint32_t job);
   void leave_class(std::uint32_t job);
   ClassKey class_key(const SchedJob& job) const;
-  JobKey job_key(std::uint32_t job) const;
+  JobKey key_as(Fill fill, std::uint32_t job) const;
+  bool is_before(std::uint32_t a, std::uint32_t b) const;
   void refresh_end(std::uint32_t job, bool holds);
 
-  std::vector<SchedJob> jobs_;
-  std::vector<Membership> members_;
+  // Not vectors: those leave as much behind as they hold when they grow.
+  std::deque<SchedJob> jobs_;
+  std::deque<Membership> members_;
   std::vector<std::uint32_t> dirty_;
   std::vector<Seat> seats_;  // by project
   std::set<std::uint32_t> incomplete_;

@@ -345,7 +345,7 @@ void ConformCase::read_job(const json::object& source) {
   if (const auto* stale = source.if_contains("stale_for_sec"); stale && stale->is_number())
     job.stale_since = -std::llround(stale->to_number<double>());
   if (const auto* grace = source.if_contains("staleness_grace_sec"); grace && grace->is_number())
-    job.stale_grace = std::llround(grace->to_number<double>());
+    job.stale_grace = static_cast<std::int32_t>(std::llround(grace->to_number<double>()));
 
   const auto index = static_cast<std::uint32_t>(world_.job_count());
   job.id = index;
