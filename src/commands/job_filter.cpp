@@ -69,7 +69,7 @@ Result<void> add_states(std::string_view text, JobFilter& filter) {
     if (!state)
       return usage(
           format("{} is no state of a job; known are PENDING, STARTING, RUNNING, "
-                 "COMPLETING, COMPLETED, FAILED, CANCELLED, TIMEOUT, NODE_FAIL, "
+                 "COMPLETING, PREEMPTED, COMPLETED, FAILED, CANCELLED, TIMEOUT, NODE_FAIL, "
                  "OUT_OF_MEMORY, LAUNCH_FAILED, their short forms, and all",
                  quoted(item)));
     filter.states.push_back(*state);

@@ -98,7 +98,7 @@ std::vector<JobView> WatchedJobs::all(MonoTime now) const {
   jobs.reserve(jobs_.size());
   for (const auto& [id, known] : jobs_) {
     jobs.push_back(known.job);
-    if (known.job.state != JobState::running) continue;
+    if (known.job.state != JobState::running && known.job.state != JobState::preempted) continue;
     const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(now - known.heard);
     jobs.back().elapsed_ms += passed.count();
   }

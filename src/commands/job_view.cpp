@@ -12,6 +12,7 @@ Colour colour_of(JobState state) {
   switch (state) {
     case JobState::pending:
     case JobState::starting:
+    case JobState::preempted:
       return Colour::waiting;
     case JobState::running:
       return Colour::good;

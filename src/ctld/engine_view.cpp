@@ -15,7 +15,10 @@ std::string end_text(const RunEnd& end) {
 }  // namespace
 
 std::string Engine::reason_of(const Job& job, const sched::Wait& wait) const {
-  if (job.state == JobState::pending) return wait.text;
+  if (job.state == JobState::pending)
+    return job.last->displaced.empty()
+               ? wait.text
+               : format("{}; preempted: {}", wait.text, job.last->displaced);
   if (job.state == JobState::preempted) return job.last->displaced;
   if (is_final(job.state)) {
     if (job.state == JobState::cancelled && !job.last->end) return "cancelled while it waited";

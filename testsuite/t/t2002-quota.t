@@ -2,7 +2,7 @@
 # testsuite/t/t2002-quota.t - what is lent comes back: projects, politeness and reasons, on real
 # daemons.
 . "$(dirname "$0")/lib.sh"
-plan 30
+plan 31
 cat >"$test_dir/projects.yaml" <<'TEXT'
 departments:
   research: {quota: 8}
@@ -43,6 +43,7 @@ is "$(field "$lent" restarts),$(field "$lent" preemptions)" "1,1" "one restart, 
 like "$(field "$lent" displaced)" \
   "makes way for job $mine of project 'owner', which held 0 of its share of 4 GPUs; project 'guest' held 8 of its share of 4 GPUs" \
   "who took its place, and by what right"
+like "$(field "$lent" reason_detail)" "^needs 4 GPUs.*; preempted: makes way for job $mine of" "rqueue's reason says it too"
 is "$(field "$first" state)" RUNNING "what is within the quota stays"
 is "$(share owner held_in_quota),$(share guest held_over_quota),$(share guest waiting)" "4,0,4" "rshare follows"
 is "$(share owner fair_share),$(share guest fair_share)" "4,4" "and knows what is whose due"

@@ -23,6 +23,8 @@ std::string text_of(const JobSpec& spec) {
   if (spec.priority != 0) text += format(", priority {}", spec.priority);
   if (spec.preemptibility == Preemptibility::yes) text += ", preemptible";
   if (spec.preemptibility == Preemptibility::no) text += ", not preemptible";
+  if (spec.signal != 0) text += format(", signal {}@{}", spec.signal, spec.signal_seconds);
+  if (spec.grace_seconds >= 0) text += format(", grace {} s", spec.grace_seconds);
   return text;
 }
 
@@ -56,6 +58,21 @@ TEST(SubmitOptions, SayWhatTheJobIs) {
             "a in other, train, 0 nodes, 4 tasks, 1+0 GPUs");
   EXPECT_EQ(line("-N 2 --gpus-per-node=8 --ntasks-per-node 8"),
             "job.sh in default, train, 2 nodes, 16 tasks, 0+8 GPUs");
+}
+
+TEST(SubmitOptions, SayHowItIsToldToMakeWay) {
+  const std::string plain = "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs";
+  EXPECT_EQ(line("--signal=USR1@120"), plain + ", signal 10@120");
+  EXPECT_EQ(line("--signal sigusr2@5m --grace 90s"), plain + ", signal 12@300, grace 90 s");
+  EXPECT_EQ(line("--signal=2 --grace=0"), plain + ", signal 2@0, grace 0 s");
+  EXPECT_EQ(
+      line("--signal=B:USR1"),
+      "--signal: 'B:USR1' is no signal; write a name such as TERM or USR1, or a number from 1 "
+      "to 64");
+  EXPECT_EQ(line("--signal=USR1@8d"),
+            "the signal comes 604801 s before the time limit, it must be 0 to 604800");
+  EXPECT_EQ(line("--grace=2d"), "the grace is 86401 s, it must be 0 to 86400");
+  EXPECT_NE(line("--grace=soon").find("--grace: "), std::string::npos);
 }
 
 TEST(SubmitOptions, SayHowItIsServed) {

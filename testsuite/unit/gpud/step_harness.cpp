@@ -183,8 +183,10 @@ StepHarness::Started StepHarness::start(proto::LaunchRun launch, std::vector<std
   return started;
 }
 
-void StepHarness::command(Started& step, int signal) {
-  const std::string packet = proto::encode(StepCommand{signal});
+void StepHarness::command(Started& step, int signal) { command(step, StepCommand{signal}); }
+
+void StepHarness::command(Started& step, const StepCommand& command) {
+  const std::string packet = proto::encode(command);
   EXPECT_EQ(::send(step.socket.get(), packet.data(), packet.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(packet.size()));
 }

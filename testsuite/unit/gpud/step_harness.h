@@ -42,6 +42,7 @@ class StepHarness {
   Started start(proto::LaunchRun launch, std::vector<std::uint32_t> groups = {},
                 std::vector<std::uint32_t> cpus = {});
   void command(Started& step, int signal);
+  void command(Started& step, const StepCommand& command);
   /// Waits for rstepd's next report of this kind; fails the test after 20 s or when rstepd is gone.
   StepReport wait(Started& step, StepReport::Kind kind);
   /// True when rstepd hung up within 20 s.

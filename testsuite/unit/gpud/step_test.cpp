@@ -222,6 +222,38 @@ TEST_F(Step, TimeLimitEndsPolitelyThenNot) {
   EXPECT_GE(end.elapsed_ms, 1500);  // the limit and the kill wait
 }
 
+// The kill wait is half a second here; the order gives more, and a second order takes it back.
+TEST_F(Step, AnEndMayHaveItsOwnSignalAndGrace) {
+  const char* const deaf =
+      "#!/bin/sh\ntrap 'echo usr1' USR1\ntrap '' TERM\necho ready\n"
+      "while :; do sleep 0.01; done\n";
+  auto step = rgpud.start(rgpud.batch(deaf));
+  ASSERT_TRUE(eventually([&] { return rgpud.read("out") == "ready\n"; }));
+  rgpud.command(step, {.signal = 0, .end_signal = SIGUSR1, .grace_ms = 1000});
+  const RunEnd end = rgpud.wait(step, Kind::ended).end;
+  EXPECT_EQ(describe(end), "cancelled by signal 9");
+  EXPECT_GE(end.elapsed_ms, 1000);
+  EXPECT_NE(rgpud.read("out").find("usr1\n"), std::string::npos);
+
+  step = rgpud.start(rgpud.batch(deaf));
+  ASSERT_TRUE(eventually([&] { return rgpud.read("out").ends_with("ready\n"); }));
+  rgpud.command(step, {.signal = 0, .end_signal = SIGUSR1, .grace_ms = 1'000'000});
+  ASSERT_TRUE(eventually([&] { return rgpud.read("out").ends_with("usr1\n"); }));
+  rgpud.command(step, 0);
+  EXPECT_EQ(rgpud.end_of(step), "cancelled by signal 9");
+}
+
+TEST_F(Step, TheTimeLimitIsAnnounced) {
+  auto launch = rgpud.batch("#!/bin/sh\ntrap 'exit 7' USR2\nwhile :; do sleep 0.01; done\n");
+  launch.spec.time_limit_seconds = 1000;
+  launch.spec.signal = SIGUSR2;
+  launch.spec.signal_seconds = 999;
+  auto step = rgpud.start(launch);
+  const RunEnd end = rgpud.wait(step, Kind::ended).end;
+  EXPECT_EQ(describe(end), "exited 7");
+  EXPECT_GE(end.elapsed_ms, 1000);
+}
+
 TEST_F(Step, EndOrderReachesAStoppedProcess) {
   auto step = rgpud.start(rgpud.batch("#!/bin/sh\nkill -STOP $$\nexit 1\n"));
   rgpud.wait(step, Kind::started);
