@@ -24,7 +24,7 @@ namespace {
 /// An rgpud without a network: what it tells the Agent, as text.
 class Node {
  public:
-  explicit Node(StepHarness& place, const std::string& boot_id = "this-boot") : place_(place) {
+  explicit Node(StepHarness& place, const std::string& boot_id = "this-boot") {
     auto spool = Spool::open(place.path("node"));
     EXPECT_TRUE(spool) << spool.error().message();
     facts = place.facts();
@@ -66,9 +66,6 @@ class Node {
   std::string told;
   std::vector<AdoptedRun> adopted;
   std::optional<Steps> steps;
-
- private:
-  StepHarness& place_;
 };
 
 pid_t pid_in(const std::string& text) {
@@ -136,7 +133,7 @@ TEST_F(StepsTest, AtOnceAsManyAsAreStarted) {
 TEST_F(StepsTest, EndBeforeTheStartIsKnown) {
   Node node(place);
   node.start(place.batch("#!/bin/sh\nexec sleep 1000\n"));
-  node.steps->end({JobId{1}, 0});
+  node.steps->end({.run = {JobId{1}, 0}});
   ASSERT_TRUE(node.until_told("cancelled"));
 }
 
@@ -195,7 +192,7 @@ TEST_F(StepsTest, OrdersForARunThatHasNotCalledYetAreKept) {
   node.reset();
   node.emplace(place);
   node->steps->signal({JobId{1}, 0}, SIGUSR1);
-  node->steps->end({JobId{1}, 0});
+  node->steps->end({.run = {JobId{1}, 0}});
   ASSERT_TRUE(node->until_told("cancelled"));
   EXPECT_NE(place.read("out").find("usr1"), std::string::npos);
 }
