@@ -215,7 +215,7 @@ void Engine::release(Job& job, const NodePart& part, Now now) {
 void Engine::finish(Job& job, Now now) {
   ROTA_ASSERT(job.last->placement.empty() && job.last->end.has_value());
   scheduler_.remove(job.id);
-  const bool displaced = job.state == JobState::preempted;
+  const bool displaced = job.state == JobState::preempted && job.spec.requeue;
   if (displaced || (sched::lost_by_node(*job.last->end, job.cancel_requested) && job.spec.requeue &&
                     job.restarts - job.preemptions < settings_.restarts_max)) {
     advance(job, JobEvent::returned);
@@ -229,7 +229,14 @@ void Engine::finish(Job& job, Now now) {
     wait(job, now);
     return;
   }
-  advance(job, JobEvent::ended, sched::final_state_of(*job.last->end, job.cancel_requested));
+  JobState final_state = sched::final_state_of(*job.last->end, job.cancel_requested);
+  if (job.state == JobState::preempted) {  // it may not start a second time
+    advance(job, JobEvent::ending);
+    LastRun& last = job.last.edit();
+    last.end->detail = last.displaced;
+    final_state = JobState::cancelled;
+  }
+  advance(job, JobEvent::ended, final_state);
   job.end_time = now.wall;
   --live_count_;
   ended_.push_back(job.id);

@@ -152,6 +152,7 @@ std::shared_ptr<const JobShape> JobShapes::shape_of(const Placement& placement) 
 }
 
 Fit JobShapes::fit_of(const JobSpec& spec, const Fleet& fleet) {
+  drop_unused();  // what is refused leaves an entry behind
   Entry& entry = entries_[key_of(spec)];
   if (entry.fit_generation != fleet.generation()) {
     const std::uint32_t nodes = fixed_node_count(spec, fleet);

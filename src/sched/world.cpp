@@ -146,11 +146,6 @@ void World::set_running(TaskRef ref) {
   set_state(ref, TaskState::running, Spot(task(ref).spot));
 }
 
-void World::set_waiting(TaskRef ref) {
-  ROTA_ASSERT(log_.empty());
-  set_state(ref, TaskState::waiting, {});
-}
-
 void World::set_leaving(TaskRef ref) {
   ROTA_ASSERT(log_.empty());
   if (is_active(task(ref).state)) set_state(ref, TaskState::leaving, Spot(task(ref).spot));
@@ -371,7 +366,7 @@ void World::refresh_end(std::uint32_t index, bool holds) {
   Membership& member = members_[index];
   std::int64_t end = never;
   if (holds && policy.reservations_max > 0 && job.started != never)
-    end = job.started + (job.limit_seconds > 0 ? job.limit_seconds : policy.limit_assumed_seconds);
+    end = job.started + seconds_planned(job);
   if (end == member.ends_at) return;
   if (member.ends_at != never) ends_.erase({member.ends_at, index});
   if (end != never) ends_.insert({end, index});

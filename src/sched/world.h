@@ -134,9 +134,8 @@ class World {
   /// Ends a pass: what was started or evicted is so from now on; promises are only for one pass,
   /// the next makes them again while they hold. Nothing can be undone after that.
   void settle();
-  /// The task that was started runs; one that was leaving has left and waits again.
+  /// The task that was started runs.
   void set_running(TaskRef ref);
-  void set_waiting(TaskRef ref);
   /// It is being ended: what it has comes free; and then it has given it back.
   void set_leaving(TaskRef ref);
   void set_gone(TaskRef ref);
@@ -150,9 +149,7 @@ class World {
   void measure_gpus();
 
   /// When a job that starts now is over at the latest, as far as plans go.
-  std::int64_t end_if_started(const SchedJob& job) const {
-    return now + (job.limit_seconds > 0 ? job.limit_seconds : policy.limit_assumed_seconds);
-  }
+  std::int64_t end_if_started(const SchedJob& job) const { return now + seconds_planned(job); }
   /// When one that holds something is over.
   std::int64_t end_of(std::uint32_t job) const {
     return members_[job].ends_at == never ? end_if_started(jobs_[job]) : members_[job].ends_at;
@@ -256,6 +253,9 @@ class World {
   JobKey key_as(Fill fill, std::uint32_t job) const;
   bool is_before(std::uint32_t a, std::uint32_t b) const;
   void refresh_end(std::uint32_t job, bool holds);
+  std::int64_t seconds_planned(const SchedJob& job) const {
+    return job.limit_seconds > 0 ? job.limit_seconds : policy.limit_assumed_seconds;
+  }
 
   // Not vectors: those leave as much behind as they hold when they grow.
   std::deque<SchedJob> jobs_;

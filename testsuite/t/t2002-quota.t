@@ -2,7 +2,7 @@
 # testsuite/t/t2002-quota.t - what is lent comes back: projects, politeness and reasons, on real
 # daemons.
 . "$(dirname "$0")/lib.sh"
-plan 31
+plan 36
 cat >"$test_dir/projects.yaml" <<'TEXT'
 departments:
   research: {quota: 8}
@@ -78,6 +78,16 @@ is "$(grep -c term slow)" 1 "it was told once"
 rcancel "$mine"
 ok "and starts again" wait_for 30 grep -q "start 1" slow
 rcancel "$slow" "$first"
+
+# Who may not start twice does not come back.
+ok "the first two are gone" wait_state "$slow" CANCELLED
+once=$(rsubmit --parsable -A guest --no-requeue -N 2 --gpus-per-node 4 -o /dev/null -- sleep 1000)
+ok "it borrows" wait_state "$once" RUNNING
+mine=$(rsubmit --parsable -A owner -G 4 -o /dev/null -- sleep 1000)
+ok "it ends for good" wait_state "$once" CANCELLED
+like "$(field "$once" reason)" "makes way for job $mine of project 'owner'" "and says for whom"
+rcancel "$mine"
+ok "its owner has left" wait_state "$mine" CANCELLED
 
 # Limits and quotas.
 one=$(rsubmit --parsable -A small -G 1 -o /dev/null -- sleep 1000)
