@@ -84,7 +84,7 @@ AC_DEFUN([X_ROTA_STATIC_COMMANDS], [
   AC_LANG_PUSH([C])
   COMMANDS_LDFLAGS=
   COMMANDS_OUTSIDE_LIBS="$YAML_LIBS $MUNGE_LIBS $OPENSSL_LIBS"
-  AS_IF([test -z "$SANITIZER_CXXFLAGS"], [COMMANDS_LDFLAGS="-static-libstdc++ -static-libgcc"])
+  AS_IF([test -z "$SANITIZER_CXXFLAGS"], [COMMANDS_LDFLAGS="-static-libstdc++ -static-libgcc -Wl,--as-needed"])
   AS_IF([test -z "$SANITIZER_CXXFLAGS" && test "$enable_static_commands" != no], [
     rota_static_libs="-l:libyaml.a -l:libmunge.a -l:libcrypto.a"
     rota_save_LDFLAGS="$LDFLAGS"
