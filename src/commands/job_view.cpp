@@ -54,7 +54,7 @@ void add_row(Table& table, const JobView& job) {
   table.add(fmt::format_int(job.spec.priority_or_kinds()).c_str());
   table.add(name_of(job.state), colour_of(job.state));
   table.add(elapsed_format(elapsed_of(job)));
-  table.add(fmt::format_int(job.gpu_count).c_str());
+  table.add(decimal_format(job.gpu_amount, 6));
   table.add(fmt::format_int(node_count(job)).c_str());
   std::string last;
   append_nodes_or_story(last, job);
@@ -69,7 +69,8 @@ void write_job(JsonWriter& json, const JobView& job) {
   json.field("project", job.spec.project);
   json.field("kind", name_of(job.spec.kind));
   json.field("state", name_of(job.state));
-  json.field("gpus", job.gpu_count);
+  json.key("gpus");
+  json.units(job.gpu_amount, 6);
   json.key("nodes");
   json.begin_array();
   for (const std::string& node : job.nodes) json.value(node);

@@ -14,15 +14,36 @@ JobId holder_of(const NodeView& node, std::size_t index) {
   return index < node.gpu_holders.size() ? node.gpu_holders[index] : JobId{};
 }
 
+/// Those who have a part of it.
+std::vector<GpuShare> sharers_of(const NodeView& node, std::size_t index) {
+  std::vector<GpuShare> sharers;
+  for (const GpuShare& share : node.gpu_sharers)
+    if (share.gpu == index) sharers.push_back(share);
+  return sharers;
+}
+
+/// "12", or of a GPU that is shared "13:0.5 14:0.25".
+std::string jobs_text(const NodeView& node, std::size_t index) {
+  if (const JobId job = holder_of(node, index)) return format("{}", job.value);
+  std::string text;
+  for (const GpuShare& share : sharers_of(node, index))
+    text +=
+        format("{}{}:{}", text.empty() ? "" : " ", share.job.value, decimal_format(share.share, 6));
+  return text.empty() ? "-" : text;
+}
+
 const GpuUsage* usage_of(const NodeView& node, const Gpu& gpu) {
   for (const GpuUsage& usage : node.usage)
     if (usage.uuid == gpu.uuid) return &usage;
   return nullptr;
 }
 
-std::size_t gpus_held(const NodeView& node) {
-  std::size_t held = 0;
-  for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i) held += holder_of(node, i) ? 1 : 0;
+/// In millionths, as projects are charged.
+std::int64_t gpus_held(const NodeView& node) {
+  std::int64_t held = 0;
+  for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i)
+    if (holder_of(node, i)) held += gpu_unit;
+  for (const GpuShare& share : node.gpu_sharers) held += share.share;
   return held;
 }
 
@@ -78,6 +99,16 @@ void write_gpu(JsonWriter& json, const NodeView& node, std::size_t position) {
   json.field("model", gpu.model);
   json.field("memory_bytes", gpu.memory_bytes);
   json.field_or_null("job", bool(job), job.value);
+  json.key("shares");
+  json.begin_array();
+  for (const GpuShare& share : sharers_of(node, position)) {
+    json.begin_object();
+    json.field("job", share.job.value);
+    json.key("share");
+    json.units(share.share, 6);
+    json.end_object();
+  }
+  json.end_array();
   json.field_or_null("utilization_percent", usage != nullptr,
                      usage != nullptr ? usage->utilization_percent : 0);
   json.field_or_null("memory_used_bytes", usage != nullptr,
@@ -109,7 +140,7 @@ Table node_table(const std::vector<NodeView>& nodes) {
   for (const NodeView& node : nodes) {
     table.add(node.identity.name);
     table.add(name_of(node.state), colour_of(node.state));
-    table.add(format("{}/{}", gpus_held(node), node.inventory.gpus.size()));
+    table.add(format("{}/{}", decimal_format(gpus_held(node), 6), node.inventory.gpus.size()));
     table.add(models_of(node));
     table.add(format("{}/{}", node.cpus_held, node.inventory.cpu_count));
     table.add(format("{}/{}", size_format(node.memory_held_bytes),
@@ -131,7 +162,7 @@ Table gpu_table(const std::vector<NodeView>& nodes) {
   for (const NodeView& node : nodes) {
     for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i) {
       const Gpu& gpu = node.inventory.gpus[i];
-      const JobId job = holder_of(node, i);
+      const std::string jobs = jobs_text(node, i);
       const GpuUsage* usage = usage_of(node, gpu);
       table.add(node.identity.name, node.state == NodeState::up ? Colour::none : Colour::bad);
       table.add(format("{}", gpu.index));
@@ -139,7 +170,7 @@ Table gpu_table(const std::vector<NodeView>& nodes) {
       table.add(size_format(gpu.memory_bytes));
       table.add(usage != nullptr ? size_format(usage->memory_used_bytes) : "-");
       table.add(usage != nullptr ? format("{}%", usage->utilization_percent) : "-");
-      table.add(job ? format("{}", job.value) : "-", job ? Colour::good : Colour::dim);
+      table.add(jobs, jobs == "-" ? Colour::dim : Colour::good);
       table.add(gpu.uuid);
     }
   }

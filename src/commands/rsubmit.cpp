@@ -92,11 +92,11 @@ void note_request(const Program& program, const JobSpec& spec) {
   const std::string nodes =
       spec.node_count == 0 ? "as few nodes as possible" : format("{} nodes", spec.node_count);
   program.note(format(
-      "job '{}' of {}, kind {}: {} tasks on {}, {} GPUs and {} CPUs a task, {} "
+      "job '{}' of {}, kind {}: {} tasks on {}, {}{} GPUs and {} CPUs a task, {} "
       "GPUs and {} of memory a node",
       spec.name, spec.project.empty() ? "your default project" : format("project {}", spec.project),
-      name_of(spec.kind), spec.task_count, nodes, spec.task.gpu_count, spec.task.cpu_count,
-      spec.node.gpu_count,
+      name_of(spec.kind), spec.task_count, nodes, gpu_part_text(spec.task), spec.task.gpu_count,
+      spec.task.cpu_count, spec.node.gpu_count,
       spec.node.memory_bytes == 0 ? "any amount" : size_format(spec.node.memory_bytes)));
 }
 

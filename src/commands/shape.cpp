@@ -129,9 +129,33 @@ class Resolver {
     return {};
   }
 
+  /// A part of each of some GPUs, for every task.
+  Result<void> find_parts(JobSpec& spec) const {
+    const std::string_view option = r_.gpu_share ? "a share of a GPU" : "--gpu-memory";
+    if (r_.gpu_share && r_.gpu_memory_mib)
+      return usage("a share of a GPU and --gpu-memory contradict each other: leave one out");
+    if (r_.gpus || r_.gpus_per_node || r_.gpus_per_task)
+      return usage(
+          format("{} is for every task: leave out {}, or say of how many GPUs with "
+                 "--gpu-devices",
+                 option,
+                 r_.gpus            ? "--gpus"
+                 : r_.gpus_per_node ? "--gpus-per-node"
+                                    : "--gpus-per-task"));
+    spec.task.gpu_count = r_.gpu_devices.value_or(1);
+    spec.task.gpu_share = r_.gpu_share.value_or(0);
+    spec.task.gpu_memory_mib = r_.gpu_memory_mib.value_or(0);
+    return {};
+  }
+
   Result<void> find_gpus(JobSpec& spec) const {
     spec.task.gpu_count = 0;
     spec.node.gpu_count = 0;
+    if (r_.gpu_share || r_.gpu_memory_mib) return find_parts(spec);
+    if (r_.gpu_devices)
+      return usage(
+          "--gpu-devices says of how many GPUs a part is asked for: give -g 0.5 or "
+          "--gpu-memory=20G with it; for whole GPUs -g is enough");
     if (r_.gpus_per_task) {
       spec.task.gpu_count = *r_.gpus_per_task;
       if (r_.gpus_per_node) ROTA_CHECK(agree_per_node());
@@ -205,6 +229,7 @@ Result<void> resolve_shape(const ShapeRequest& request, JobSpec& spec) {
   ROTA_CHECK(check_range("--gpus", request.gpus, 0, gpus_total_max));
   ROTA_CHECK(check_range("--gpus-per-node", request.gpus_per_node, 0, B::gpus_per_task_max));
   ROTA_CHECK(check_range("--gpus-per-task", request.gpus_per_task, 0, B::gpus_per_task_max));
+  ROTA_CHECK(check_range("--gpu-devices", request.gpu_devices, 1, B::gpus_per_task_max));
   ROTA_CHECK(check_range("--cpus-per-task", request.cpus_per_task, 1, B::cpus_per_task_max));
   return Resolver(request).resolve(spec);
 }

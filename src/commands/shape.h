@@ -16,6 +16,9 @@ struct ShapeRequest {
   std::optional<std::uint32_t> gpus;                   // -G: of the whole job
   std::optional<std::uint32_t> gpus_per_node;          // --gpus-per-node
   std::optional<std::uint32_t> gpus_per_task;          // --gpus-per-task, -g
+  std::optional<std::uint32_t> gpu_share;              // -g 0.5: millionths of each GPU
+  std::optional<std::uint32_t> gpu_memory_mib;         // --gpu-memory: of each GPU
+  std::optional<std::uint32_t> gpu_devices;            // --gpu-devices: how many, with one of those
   std::optional<std::uint32_t> cpus_per_task;          // -c
   std::optional<std::uint64_t> memory_per_node_bytes;  // --mem
 };

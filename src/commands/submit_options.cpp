@@ -19,6 +19,8 @@ enum : int {
   id_gpus,
   id_gpus_per_node,
   id_gpus_per_task,
+  id_gpu_memory,
+  id_gpu_devices,
   id_nodes,
   id_tasks,
   id_tasks_per_node,
@@ -46,6 +48,7 @@ enum : int {
   id_quiet,
 };
 
+constexpr std::uint64_t mebibyte = 1 << 20;
 constexpr auto job = Scope::script;
 constexpr auto table = std::to_array<Option>({
     {id_name, 'J', "job-name", "NAME", "name of the job; default: the script's or command's name",
@@ -55,7 +58,12 @@ constexpr auto table = std::to_array<Option>({
      "partition"},
     {id_gpus, 'G', "gpus", "N", "GPUs of the whole job", job},
     {id_gpus_per_node, 0, "gpus-per-node", "N", "GPUs on each node", job},
-    {id_gpus_per_task, 'g', "gpus-per-task", "N", "GPUs of each task", job, "gpu"},
+    {id_gpus_per_task, 'g', "gpus-per-task", "N", "GPUs of each task, or a share of one (0.5)", job,
+     "gpu"},
+    {id_gpu_memory, 0, "gpu-memory", "SIZE",
+     "of a GPU for each task, instead of all of it: MiB, or with a unit (20G)", job},
+    {id_gpu_devices, 0, "gpu-devices", "N",
+     "with a share or --gpu-memory: of so many GPUs; default: 1", job},
     {id_nodes, 'N', "nodes", "N", "number of nodes; default: as few as possible", job},
     {id_tasks, 'n', "ntasks", "N", "number of tasks", job},
     {id_tasks_per_node, 0, "ntasks-per-node", "N", "tasks on each node", job},
@@ -123,20 +131,47 @@ Result<std::uint32_t> count_from(const Given& given) {
   return static_cast<std::uint32_t>(number);
 }
 
+bool is_decimal(std::string_view text) {
+  return !text.empty() && text != "." &&
+         text.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
 /// A number of GPUs, where people may also write what a later release will understand.
 Result<std::uint32_t> gpus_from(const Given& given) {
   const std::string_view text = given.value;
-  if (text.find(':') != std::string_view::npos)
-    return bad_value(given, format("{}: choosing a GPU type is not available in this release; "
-                                   "give a number",
-                                   quoted(text)));
-  const bool number =
-      !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos;
-  if (number && text.find('.') != std::string_view::npos && text != ".")
-    return bad_value(given, format("{}: fractions of a GPU are not available in this release; ask "
-                                   "for whole GPUs",
-                                   quoted(text)));
+  if (const auto colon = text.find(':'); colon != std::string_view::npos)
+    return bad_value(
+        given,
+        format("{}: {} is not available in this release; give a number", quoted(text),
+               is_decimal(text.substr(0, colon)) ? "a limit above the share that is asked for"
+                                                 : "choosing a GPU type"));
+  if (is_decimal(text) && text.find('.') != std::string_view::npos)
+    return bad_value(
+        given, format("{}: a share of a GPU is asked for by each task: -g {}", quoted(text), text));
   return count_from(given);
+}
+
+/// "2" GPUs, or "0.5" of one.
+Result<void> apply_gpus_per_task(const Given& given, ShapeRequest& shape) {
+  shape.gpus_per_task.reset();
+  shape.gpu_share.reset();
+  if (!is_decimal(given.value) || given.value.find('.') == std::string::npos) {
+    ROTA_TRY(shape.gpus_per_task, gpus_from(given));
+    return {};
+  }
+  ROTA_TRY(const std::int64_t amount,
+           value_of(given, decimal_parse(given.value, 6, UINT32_MAX * gpu_unit)));
+  if (amount % gpu_unit == 0) {
+    shape.gpus_per_task = static_cast<std::uint32_t>(amount / gpu_unit);
+  } else if (amount > gpu_unit) {
+    return bad_value(given,
+                     format("{}: more than one GPU is asked for in whole ones, or as a share "
+                            "of each of several: -g 0.5 --gpu-devices=3",
+                            quoted(given.value)));
+  } else {
+    shape.gpu_share = static_cast<std::uint32_t>(amount);
+  }
+  return {};
 }
 
 Result<std::uint32_t> nodes_from(const Given& given) {
@@ -206,8 +241,8 @@ std::optional<std::uint32_t>& slot_of(int id, ShapeRequest& shape) {
       return shape.gpus;
     case id_gpus_per_node:
       return shape.gpus_per_node;
-    case id_gpus_per_task:
-      return shape.gpus_per_task;
+    case id_gpu_devices:
+      return shape.gpu_devices;
     case id_nodes:
       return shape.nodes;
     case id_tasks:
@@ -221,7 +256,7 @@ std::optional<std::uint32_t>& slot_of(int id, ShapeRequest& shape) {
 
 Result<void> apply_count(const Given& given, ShapeRequest& shape) {
   const int id = given.option->id;
-  const bool gpus = id == id_gpus || id == id_gpus_per_node || id == id_gpus_per_task;
+  const bool gpus = id == id_gpus || id == id_gpus_per_node;
   ROTA_TRY(slot_of(id, shape), gpus             ? gpus_from(given)
                                : id == id_nodes ? nodes_from(given)
                                                 : count_from(given));
@@ -301,14 +336,24 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
       return apply_text(given, options);
     case id_gpus:
     case id_gpus_per_node:
-    case id_gpus_per_task:
+    case id_gpu_devices:
     case id_nodes:
     case id_tasks:
     case id_tasks_per_node:
     case id_cpus_per_task:
       return apply_count(given, options.shape);
+    case id_gpus_per_task:
+      return apply_gpus_per_task(given, options.shape);
+    case id_gpu_memory: {
+      ROTA_TRY(const std::uint64_t bytes, value_of(given, size_parse(given.value, mebibyte)));
+      // Rounded up: asking for little is not asking for nothing.
+      const std::uint64_t mib = bytes / mebibyte + (bytes % mebibyte > 0 ? 1 : 0);
+      if (mib == 0) return bad_value(given, "no memory at all; leave it out, or give a size");
+      options.shape.gpu_memory_mib = static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(mib, std::uint64_t{JobBounds::gpu_memory_mib_max} + 1));
+      return {};
+    }
     case id_memory: {
-      constexpr std::uint64_t mebibyte = 1 << 20;
       ROTA_TRY(options.shape.memory_per_node_bytes,
                value_of(given, size_parse(given.value, mebibyte)));
       return {};

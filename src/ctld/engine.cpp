@@ -6,6 +6,7 @@
 
 #include "common/assert.h"
 #include "common/format.h"
+#include "common/units.h"
 
 namespace rota::ctld {
 
@@ -74,18 +75,19 @@ Result<void> Engine::admit(const Owner& owner, const std::vector<std::string>& g
   if (scheduler_.fit_of(spec) == sched::Fit::never) {
     std::uint32_t gpus_most = 0;
     std::int64_t cpus_most = 0;
+    const auto memory_most = static_cast<std::uint64_t>(scheduler_.world().fleet.gpu_memory_most());
     for (const auto& node : scheduler_.world().fleet.nodes()) {
       gpus_most = std::max(gpus_most, node.gpus_present);
       cpus_most = std::max(cpus_most, node.cpu_milli / 1000);
     }
-    return Error{Errc::never_fits,
-                 format("{} task{} of {} GPUs and {} CPUs each, {} GPUs per node, on {} node{}; "
-                        "the cluster has "
-                        "{} nodes, the largest with {} GPUs and {} CPUs",
-                        spec.task_count, spec.task_count == 1 ? "" : "s", spec.task.gpu_count,
-                        spec.task.cpu_count, spec.node.gpu_count,
-                        spec.node_count == 0 ? "any number of" : format("{}", spec.node_count),
-                        spec.node_count == 1 ? "" : "s", nodes_.size(), gpus_most, cpus_most)};
+    return Error{
+        Errc::never_fits,
+        format("needs {}; the cluster has {} node{}, the largest with {} GPUs{} and {} CPUs",
+               sched::request_text(spec), nodes_.size(), nodes_.size() == 1 ? "" : "s", gpus_most,
+               spec.task.gpu_memory_mib == 0
+                   ? ""
+                   : format(" of up to {}", size_format(memory_most << 20)),
+               cpus_most)};
   }
   return {};
 }

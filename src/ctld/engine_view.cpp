@@ -41,7 +41,9 @@ JobView Engine::view(const Job& job) const {
   view.owner = job.owner;
   view.state = job.state;
   view.restarts = job.restarts;
-  view.gpu_count = job.spec.gpu_total();
+  view.gpu_count = job.spec.gpu_devices();
+  for (const NodePart& part : job.last->placement) view.gpu_amount += part.gpu_amount();
+  if (job.last->placement.empty()) view.gpu_amount = scheduler_.gpu_amount(job.spec);
   for (const NodeId id : job.last->nodes) view.nodes.push_back(nodes_.at(id).identity.name);
   view.submit_time = job.submit_time;
   view.start_time = job.last->start_time;
@@ -83,6 +85,7 @@ NodeView Engine::view(const Node& node) const {
   view.cpus_held = static_cast<std::uint32_t>((supply.cpu_milli - supply.cpu_idle) / 1000);
   view.memory_held_bytes = static_cast<std::uint64_t>(supply.memory_bytes - supply.memory_idle);
   view.gpu_holders = scheduler_.gpu_holders(node.id);
+  view.gpu_sharers = scheduler_.gpu_sharers(node.id);
   view.usage = node.usage;
   return view;
 }

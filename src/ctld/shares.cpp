@@ -24,19 +24,18 @@ using Tree = std::map<std::string_view, Below>;
 
 }  // namespace
 
-void ShareTally::add(const Job& job) {
+void ShareTally::add(const Job& job, std::int64_t gpus_asked) {
   if (is_final(job.state)) return;
   ProjectTally& project = projects_[job.spec.project];
   UserTally& user = project.users[job.owner.user];
   if (job.state == JobState::pending) {
-    user.waiting += static_cast<std::int64_t>(job.spec.gpu_total()) * gpu_unit;
+    user.waiting += gpus_asked;
     ++user.jobs_waiting;
     return;
   }
   ++user.jobs_running;
   std::int64_t gpus = 0;
-  for (const NodePart& part : job.last->placement)
-    gpus += static_cast<std::int64_t>(part.gpus.size()) * gpu_unit;
+  for (const NodePart& part : job.last->placement) gpus += part.gpu_amount();
   if (gpus > 0)
     project.holdings.push_back({job.spec.is_preemptible(), job.id, gpus, job.owner.user});
 }

@@ -14,7 +14,8 @@ namespace rota::ctld {
 /// it, every project's the sum of its users'.
 class ShareTally {
  public:
-  void add(const Job& job);
+  /// `gpus_asked`: millionths that it would be charged; only looked at while it waits.
+  void add(const Job& job, std::int64_t gpus_asked);
 
   /// In the order of a tree: departments before projects, by name; each followed by what is below.
   std::vector<ShareView> views(const Org& org) const;

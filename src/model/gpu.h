@@ -7,6 +7,9 @@
 
 namespace rota {
 
+/// Amounts of GPUs are whole numbers of this small part of one, so that they add up exactly.
+inline constexpr std::int64_t gpu_unit = 1'000'000;
+
 /// What NVML says of a device. The UUID is its identity; the index may change with the driver.
 struct Gpu {
   std::string uuid;

@@ -157,6 +157,32 @@ std::string_view name_of(WaitReason reason) {
   return "Unknown";
 }
 
+std::string gpu_part_text(const TaskRequest& task) {
+  if (task.gpu_share > 0) return format("{} of ", decimal_format(task.gpu_share, 6));
+  if (task.gpu_memory_mib > 0)
+    return format("{} of ", size_format(std::uint64_t{task.gpu_memory_mib} << 20));
+  return {};
+}
+
+/// A part of GPUs belongs to tasks, and is asked for in one way.
+static Result<void> check_share(const JobSpec& spec) {
+  const TaskRequest& task = spec.task;
+  if (!task.shares_gpus()) return {};
+  if (task.gpu_share > 0 && task.gpu_memory_mib > 0)
+    return invalid("a part of a GPU is asked for both as a share and as memory: leave one out");
+  if (task.gpu_share > 0 &&
+      (task.gpu_share < JobBounds::gpu_share_min || task.gpu_share >= gpu_unit))
+    return invalid(format("the share of a GPU is {}, it must be {} or more and less than 1",
+                          decimal_format(task.gpu_share, 6),
+                          decimal_format(JobBounds::gpu_share_min, 6)));
+  if (task.gpu_memory_mib > JobBounds::gpu_memory_mib_max)
+    return invalid(format("the memory of a GPU is {} MiB, it must be 1 to {}", task.gpu_memory_mib,
+                          JobBounds::gpu_memory_mib_max));
+  if (task.gpu_count == 0 || spec.node.gpu_count > 0)
+    return invalid("a part of a GPU is asked for by tasks: give GPUs per task, none per node");
+  return {};
+}
+
 Result<void> validate(const JobSpec& spec) {
   ROTA_CHECK(check_word("the job's name", spec.name, false));
   ROTA_CHECK(check_word("the project", spec.project, true));
@@ -175,6 +201,7 @@ Result<void> validate(const JobSpec& spec) {
                           spec.node_count, spec.task_count, spec.task_count == 1 ? "" : "s"));
   ROTA_CHECK(check_count("GPUs per task", spec.task.gpu_count, 0, JobBounds::gpus_per_task_max));
   ROTA_CHECK(check_count("GPUs per node", spec.node.gpu_count, 0, JobBounds::gpus_per_task_max));
+  ROTA_CHECK(check_share(spec));
   ROTA_CHECK(check_count("CPUs per task", spec.task.cpu_count, 1, JobBounds::cpus_per_task_max));
   // 8 TiB a task times a million tasks still fits 64 bits, so no sum over a job can overflow.
   constexpr std::uint64_t memory_max = std::uint64_t{1} << 43;

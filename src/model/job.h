@@ -69,10 +69,19 @@ struct TaskRequest {
   std::uint32_t gpu_count = 0;
   std::uint32_t cpu_count = 1;
   std::uint64_t memory_bytes = 0;
+  // A part of each of those GPUs instead of all of it; at most one of the two.
+  std::uint32_t gpu_share = 0;       // millionths; 0: not asked for
+  std::uint32_t gpu_memory_mib = 0;  // 0: not asked for
 
+  bool shares_gpus() const { return gpu_share > 0 || gpu_memory_mib > 0; }
   friend auto operator<=>(const TaskRequest&, const TaskRequest&) = default;
-  static auto fields(auto& m) { return std::tie(m.gpu_count, m.cpu_count, m.memory_bytes); }
+  static auto fields(auto& m) {
+    return std::tie(m.gpu_count, m.cpu_count, m.memory_bytes, m.gpu_share, m.gpu_memory_mib);
+  }
 };
+
+/// "0.5 of ": which part of its GPUs a task asks for; "" for all.
+std::string gpu_part_text(const TaskRequest& task);
 
 /// What a job needs on each of its nodes besides its tasks' own (--gpus-per-node, --mem).
 struct NodeRequest {
@@ -108,8 +117,8 @@ struct JobSpec {
   /// Its own, or its kind's: train 50, interactive 100 (75 when it may be preempted), inference
   /// 125.
   std::int32_t priority_or_kinds() const;
-  /// GPUs of the whole job, when it runs on `node_count` nodes (at least one).
-  std::uint64_t gpu_total() const {
+  /// GPUs that the whole job is on, when it runs on `node_count` nodes (at least one).
+  std::uint64_t gpu_devices() const {
     return std::uint64_t{task_count} * task.gpu_count +
            std::uint64_t{node_count == 0 ? 1 : node_count} * node.gpu_count;
   }
@@ -243,7 +252,7 @@ struct JobView {
   Owner owner;
   JobState state = JobState::pending;
   std::uint32_t restarts = 0;
-  std::uint64_t gpu_count = 0;  // held, or asked for while it waits
+  std::uint64_t gpu_count = 0;  // that it is on, or asked to be
   std::vector<std::string> nodes;
   WallTime submit_time;
   WallTime start_time;
@@ -254,13 +263,14 @@ struct JobView {
   WaitReason wait = WaitReason::none;
   std::string reason;  // one sentence: why it waits, or how it ended
   std::uint32_t preemptions = 0;
-  std::string displaced;  // who took its place last, and by what right
+  std::string displaced;        // who took its place last, and by what right
+  std::int64_t gpu_amount = 0;  // of gpu_unit: held, or asked for
 
   friend bool operator==(const JobView&, const JobView&) = default;
   static auto fields(auto& m) {
     return std::tie(m.id, m.spec, m.owner, m.state, m.restarts, m.gpu_count, m.nodes, m.submit_time,
                     m.start_time, m.end_time, m.exit_code, m.exit_signal, m.elapsed_ms, m.wait,
-                    m.reason, m.preemptions, m.displaced);
+                    m.reason, m.preemptions, m.displaced, m.gpu_amount);
   }
 };
 
@@ -284,6 +294,8 @@ struct JobBounds {
   static constexpr std::uint32_t task_count_max = 1'000'000;
   static constexpr std::uint32_t node_count_max = 100'000;
   static constexpr std::uint32_t gpus_per_task_max = 1024;
+  static constexpr std::uint32_t gpu_share_min = 10'000;  // a hundredth
+  static constexpr std::uint32_t gpu_memory_mib_max = 16 << 20;
   static constexpr std::uint32_t cpus_per_task_max = 65'536;
   static constexpr std::int32_t priority_max = 1'000'000;
   static constexpr std::size_t name_bytes_max = 256;

@@ -54,6 +54,16 @@ struct NodeSettings {
   }
 };
 
+/// A job's part of a GPU that several may have.
+struct GpuShare {
+  std::uint16_t gpu = 0;  // position in the node's inventory
+  JobId job;
+  std::uint32_t share = 0;  // in millionths
+
+  friend auto operator<=>(const GpuShare&, const GpuShare&) = default;
+  static auto fields(auto& m) { return std::tie(m.gpu, m.job, m.share); }
+};
+
 /// A node for people: rinfo and its --json.
 struct NodeView {
   NodeId id;
@@ -64,13 +74,14 @@ struct NodeView {
   NodeInventory inventory;
   std::uint32_t cpus_held = 0;
   std::uint64_t memory_held_bytes = 0;
-  std::vector<JobId> gpu_holders;  // one per GPU of the inventory; none: idle
-  std::vector<GpuUsage> usage;     // as of the last heartbeat
+  std::vector<JobId> gpu_holders;     // one per GPU of the inventory; none: idle or shared
+  std::vector<GpuUsage> usage;        // as of the last heartbeat
+  std::vector<GpuShare> gpu_sharers;  // by GPU, then job
 
   friend bool operator==(const NodeView&, const NodeView&) = default;
   static auto fields(auto& m) {
     return std::tie(m.id, m.identity, m.state, m.reason, m.since, m.inventory, m.cpus_held,
-                    m.memory_held_bytes, m.gpu_holders, m.usage);
+                    m.memory_held_bytes, m.gpu_holders, m.usage, m.gpu_sharers);
   }
 };
 

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <vector>
 
+#include "model/gpu.h"
 #include "model/ids.h"
 
 namespace rota {
@@ -15,11 +16,18 @@ struct NodePart {
   std::uint32_t task_count = 0;
   std::vector<std::uint16_t> gpus;  // positions in the node's inventory, ascending
   std::uint32_t cpu_count = 0;
-  std::uint64_t memory_bytes = 0;  // 0: not limited
+  std::uint64_t memory_bytes = 0;    // 0: not limited
+  std::uint32_t gpu_share = 0;       // of each of its GPUs, in millionths; 0: all of it
+  std::uint32_t gpu_memory_mib = 0;  // so much of each was asked for; 0: by the share
 
+  /// What it counts for, in millionths of GPUs.
+  std::int64_t gpu_amount() const {
+    return static_cast<std::int64_t>(gpus.size()) * (gpu_share == 0 ? gpu_unit : gpu_share);
+  }
   friend bool operator==(const NodePart&, const NodePart&) = default;
   static auto fields(auto& m) {
-    return std::tie(m.node, m.task_first, m.task_count, m.gpus, m.cpu_count, m.memory_bytes);
+    return std::tie(m.node, m.task_first, m.task_count, m.gpus, m.cpu_count, m.memory_bytes,
+                    m.gpu_share, m.gpu_memory_mib);
   }
 };
 

@@ -13,9 +13,7 @@
 
 namespace rota {
 
-/// Amounts are whole numbers of small units, so that they add up exactly: millionths of a GPU,
-/// thousandths of a CPU, bytes of memory.
-inline constexpr std::int64_t gpu_unit = 1'000'000;
+/// Like gpu_unit: amounts of CPUs are thousandths; memory counts in bytes.
 inline constexpr std::int64_t cpu_unit = 1'000;
 
 /// What a project or a department is promised, and what it may take beyond that.

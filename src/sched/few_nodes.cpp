@@ -71,6 +71,11 @@ std::uint32_t room_for(const FleetNode& node, const Demand& demand, std::uint32_
 }
 
 std::uint32_t room_when_empty(const FleetNode& node, const Demand& demand, std::uint32_t most) {
+  if (demand.is_shared()) {
+    // Tasks of one job on a node have parts of different GPUs.
+    if (demand.share_mib(node.gpu_memory_mib) > node.gpu_memory_mib) return 0;
+    most = static_cast<std::uint32_t>(times(node.gpus_present, demand.devices, most));
+  }
   return least_of(demand, node.gpus_present, node.cpu_milli, node.memory_bytes, most);
 }
 

@@ -10,7 +10,7 @@ namespace rota::sched {
 /// How many tasks of whole GPUs (or none) the node takes, at most `most`: from what is idle, or
 /// once everybody who is leaving has left.
 std::uint32_t room_for(const FleetNode& node, const Demand& demand, std::uint32_t most, bool now);
-/// The same of an empty node, usable or not.
+/// The same of an empty node, usable or not, and of parts of GPUs too.
 std::uint32_t room_when_empty(const FleetNode& node, const Demand& demand, std::uint32_t most);
 
 /// A node for each of `count` tasks, those of one node together; empty: there is no room. One node

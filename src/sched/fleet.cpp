@@ -8,6 +8,10 @@
 namespace rota::sched {
 namespace {
 
+bool is_absent(const FleetNode& node, const SharedGpu& gpu) {
+  return gpu.gpu && node.is_absent(*gpu.gpu);
+}
+
 /// Room on a shared GPU once everybody who leaves has left, less what is promised.
 std::int64_t room_soon(const FleetNode& node, const SharedGpu& gpu) {
   return node.gpu_memory_mib - gpu.held_mib + gpu.leaving_mib;
@@ -19,7 +23,8 @@ std::int64_t room_now(const FleetNode& node, const SharedGpu& gpu) {
 
 /// A GPU all of whose users leave is not shared with anybody: it counts as one that comes free.
 bool takes(const FleetNode& node, const SharedGpu& gpu, std::int64_t mib) {
-  return gpu.used_mib > 0 && !gpu.all_leaving() && room_soon(node, gpu) >= mib;
+  return gpu.used_mib > 0 && !gpu.all_leaving() && room_soon(node, gpu) >= mib &&
+         !is_absent(node, gpu);
 }
 
 std::int64_t shared_that_take(const FleetNode& node, std::int64_t mib) {
@@ -81,7 +86,7 @@ bool fits(const FleetNode& node, const Demand& demand, bool now) {
 std::int64_t free_amount(const FleetNode& node) {
   std::int64_t amount = std::max<std::int64_t>(0, node.gpus_free()) * one_gpu;
   for (const SharedGpu& gpu : node.shared)
-    if (gpu.members > 0 && !gpu.all_leaving() && node.gpu_memory_mib > 0)
+    if (gpu.members > 0 && !gpu.all_leaving() && node.gpu_memory_mib > 0 && !is_absent(node, gpu))
       amount += room_soon(node, gpu) * one_gpu / node.gpu_memory_mib;
   for (const auto& [profile, supply] : node.mig)
     amount += (supply.idle + supply.leaving) * mig_slices(profile) * one_gpu;
@@ -93,6 +98,12 @@ std::int64_t free_amount(const FleetNode& node) {
 const SharedGpu* FleetNode::find_shared(std::uint32_t id) const {
   const auto at =
       std::find_if(shared.begin(), shared.end(), [id](const SharedGpu& g) { return g.id == id; });
+  return at == shared.end() ? nullptr : &*at;
+}
+
+const SharedGpu* FleetNode::shared_at(std::uint32_t gpu) const {
+  const auto at = std::find_if(shared.begin(), shared.end(),
+                               [gpu](const SharedGpu& g) { return g.gpu == gpu && g.members > 0; });
   return at == shared.end() ? nullptr : &*at;
 }
 
@@ -159,6 +170,14 @@ void Fleet::unindex(NodeIndex index) {
 
 Spot Fleet::put(TaskRef task, Stay stay, bool evictable, const Demand& demand, Spot spot) {
   FleetNode& node = nodes_[spot.node];
+  if (demand.is_shared()) {
+    for (const std::uint32_t gpu : spot.gpus) {
+      const SharedGpu* there = node.shared_at(gpu);
+      spot.shared.push_back(there != nullptr ? there->id : ++node.shared_id_last);
+      if (there == nullptr) node.shared.push_back({.id = spot.shared.back(), .gpu = gpu});
+    }
+    spot.gpus.clear();
+  }
   for (std::uint32_t& id : spot.shared) {
     if (id == 0) id = ++node.shared_id_last;
     if (node.find_shared(id) == nullptr) node.shared.push_back({.id = id});
@@ -184,6 +203,15 @@ void Fleet::remove(TaskRef task, Stay stay, NodeIndex index) {
   node.residents.pop_back();
   recount(index);
   ++freed_count_;
+}
+
+void Fleet::drop_unused_shared() {
+  for (const NodeIndex index : with_unused_shared_) {
+    FleetNode& node = nodes_[index];
+    std::erase_if(node.shared, [](const SharedGpu& gpu) { return gpu.members == 0; });
+    if (node.shared.empty()) with_shared_.erase(index);
+  }
+  with_unused_shared_.clear();
 }
 
 void Fleet::recount(NodeIndex index) {
@@ -249,18 +277,25 @@ void Fleet::recount(NodeIndex index) {
   }
 
   // One that nobody is on any more is kept: an undo may bring its users back to the same GPU.
+  bool has_unused = false;
   for (SharedGpu& gpu : node.shared) {
-    if (gpu.members == 0) continue;
+    if (gpu.members == 0) {
+      has_unused = true;
+      continue;
+    }
     if (gpu.members_promised == gpu.members) {
       // Nobody has it yet: it will be one of those that come free.
       gpu.gpu.reset();
       --node.gpus_leaving;
       continue;
     }
-    --node.gpus_idle;
-    if (gpu.all_leaving()) ++node.gpus_leaving;
+    if (!is_absent(node, gpu)) {
+      --node.gpus_idle;
+      if (gpu.all_leaving()) ++node.gpus_leaving;
+    }
     if (gpu.gpu) node.gpu_taken[*gpu.gpu] = true;
   }
+  if (has_unused) with_unused_shared_.push_back(index);
   // A shared GPU that somebody has needs a number of its own.
   for (SharedGpu& gpu : node.shared) {
     if (gpu.gpu || gpu.members_promised == gpu.members) continue;  // also when nobody is on it

@@ -33,7 +33,7 @@ enum class Stay : std::uint8_t {
 /// Where a task is: whole GPUs by their number in the node, or the shared GPUs it has a part of.
 struct Spot {
   NodeIndex node = no_node;
-  std::vector<std::uint32_t> gpus;    // of a whole-GPU task that holds them; empty while promised
+  std::vector<std::uint32_t> gpus;    // of a task that holds them whole; empty while promised
   std::vector<std::uint32_t> shared;  // ids of SharedGpu on that node
 
   friend bool operator==(const Spot&, const Spot&) = default;
@@ -91,6 +91,8 @@ struct FleetNode {
   std::int64_t cpu_free() const { return cpu_idle + cpu_leaving; }
   std::int64_t memory_free() const { return memory_idle + memory_leaving; }
   const SharedGpu* find_shared(std::uint32_t id) const;
+  /// The one that somebody has under this number.
+  const SharedGpu* shared_at(std::uint32_t gpu) const;
 
   struct Resident {
     TaskRef task;
@@ -114,9 +116,12 @@ class Fleet {
   const std::vector<FleetNode>& nodes() const { return nodes_; }
 
   /// Puts a task where `spot` says; the caller has seen that it fits. A shared GPU that is not
-  /// there yet is made (id 0 in `spot.shared` asks for a new one). Returns the spot as it is.
+  /// there yet is made (id 0 in `spot.shared` asks for a new one; a fraction may also name its GPUs
+  /// by number in `spot.gpus`). Returns the spot as it is.
   Spot put(TaskRef task, Stay stay, bool evictable, const Demand& demand, Spot spot);
   void remove(TaskRef task, Stay stay, NodeIndex node);
+  /// Nothing will be undone any more: shared GPUs that nobody is on are forgotten.
+  void drop_unused_shared();
 
   void set_usable(NodeIndex node, bool usable);
   /// It came back with other hardware. What tasks hold there stays held: a node that is smaller
@@ -156,6 +161,7 @@ class Fleet {
   std::vector<FleetNode> nodes_;
   FreeIndex by_free_gpus_;
   std::set<NodeIndex> with_shared_;
+  std::vector<NodeIndex> with_unused_shared_;
   Amount total_;
   std::int64_t gpu_free_total_ = 0;
   std::map<std::int64_t, std::uint32_t> memories_;  // of nodes' GPUs, and on how many nodes

@@ -11,10 +11,20 @@ namespace {
 
 constexpr std::size_t entries_kept = 1'000;
 
+/// `devices` GPUs, or a part of each.
+void ask_for_gpus(Demand& demand, std::uint32_t share, std::uint32_t memory_mib) {
+  demand.gpu = demand.devices == 0 ? Demand::Gpu::none
+               : memory_mib > 0    ? Demand::Gpu::memory
+               : share > 0         ? Demand::Gpu::portion
+                                   : Demand::Gpu::whole;
+  if (demand.gpu == Demand::Gpu::portion) demand.portion = share;
+  if (demand.gpu == Demand::Gpu::memory) demand.memory_mib = memory_mib;
+}
+
 Demand demand_of(const JobSpec& spec, std::uint32_t tasks, bool with_node) {
   Demand demand;
   demand.devices = tasks * spec.task.gpu_count + (with_node ? spec.node.gpu_count : 0);
-  demand.gpu = demand.devices > 0 ? Demand::Gpu::whole : Demand::Gpu::none;
+  ask_for_gpus(demand, spec.task.gpu_share, spec.task.gpu_memory_mib);
   demand.cpu_milli = std::int64_t{tasks} * spec.task.cpu_count * 1000;
   demand.memory_bytes = static_cast<std::int64_t>(tasks * spec.task.memory_bytes +
                                                   (with_node ? spec.node.memory_bytes : 0));
@@ -56,6 +66,7 @@ bool fits_empty(const JobSpec& spec, std::uint32_t node_count, const Fleet& flee
     if (usable_only && !node.usable) continue;
     if (node_count > 0 && room_when_empty(node, demand_of(spec, 0, true), 1) == 0) continue;
     FleetNode rest;
+    rest.gpu_memory_mib = node.gpu_memory_mib;
     rest.gpus_present = node.gpus_present - (node_count > 0 ? spec.node.gpu_count : 0);
     rest.cpu_milli = node.cpu_milli;
     rest.memory_bytes = node.memory_bytes -
@@ -86,9 +97,9 @@ std::uint32_t tasks_of_node(std::uint32_t task_count, std::uint32_t node_count, 
 std::uint32_t fixed_node_count(const JobSpec& spec, const Fleet& fleet) {
   if (spec.node_count > 0) return spec.node_count;
   if (spec.task_count == 1) return 1;
-  // What every node has to give besides the tasks' own makes the number of nodes matter: as few as
-  // could ever do.
-  if (spec.node == NodeRequest{}) return 0;
+  // What every node has to give besides the tasks' own makes the number of nodes matter, and so do
+  // tasks that get parts of different GPUs there: as few as could ever do.
+  if (spec.node == NodeRequest{} && !spec.task.shares_gpus()) return 0;
   const auto most =
       std::min<std::uint32_t>(spec.task_count, static_cast<std::uint32_t>(fleet.size()));
   std::uint32_t low = 1, high = std::max<std::uint32_t>(most, 1);
@@ -104,10 +115,10 @@ std::uint32_t fixed_node_count(const JobSpec& spec, const Fleet& fleet) {
 }
 
 std::string request_text(const JobSpec& spec) {
-  const std::uint64_t gpus = spec.gpu_total();
+  const std::uint64_t gpus = spec.gpu_devices();
   std::string text =
       format("{} of {}", counted(spec.task_count, "task"), counted(spec.task.cpu_count, "CPU"));
-  if (gpus > 0) text = format("{}, {}", counted(gpus, "GPU"), text);
+  if (gpus > 0) text = format("{}{}, {}", gpu_part_text(spec.task), counted(gpus, "GPU"), text);
   if (spec.node_count > 0) text += format(" on {}", counted(spec.node_count, "node"));
   return text;
 }
@@ -137,7 +148,7 @@ std::shared_ptr<const JobShape> JobShapes::shape_of(const Placement& placement) 
   for (const NodePart& part : placement) {
     Demand demand;
     demand.devices = static_cast<std::uint32_t>(part.gpus.size());
-    demand.gpu = demand.devices > 0 ? Demand::Gpu::whole : Demand::Gpu::none;
+    ask_for_gpus(demand, part.gpu_share, part.gpu_memory_mib);
     demand.cpu_milli = std::int64_t{part.cpu_count} * 1000;
     demand.memory_bytes = static_cast<std::int64_t>(part.memory_bytes);
     demands.push_back(std::move(demand));

@@ -24,6 +24,19 @@ std::int64_t memory_mib_of(const NodeInventory& inventory) {
   return least;
 }
 
+/// The number of a shared GPU that somebody has.
+std::uint16_t gpu_of(const FleetNode& node, std::uint32_t shared) {
+  const SharedGpu* gpu = node.find_shared(shared);
+  ROTA_ASSERT(gpu != nullptr && gpu->gpu);
+  return static_cast<std::uint16_t>(*gpu->gpu);
+}
+
+/// Of each GPU that it has a part of.
+std::uint32_t share_of(const Demand& demand, const FleetNode& node) {
+  return static_cast<std::uint32_t>(demand.charge(node.gpu_memory_mib)[Resource::gpu] /
+                                    demand.devices);
+}
+
 }  // namespace
 
 Policy live_policy() {
@@ -73,6 +86,30 @@ std::vector<JobId> Scheduler::gpu_holders(NodeId id) const {
       for (const std::uint32_t gpu : resident.spot.gpus)
         holders[gpu] = JobId{world_.job(resident.task.job).id};
   return holders;
+}
+
+std::vector<GpuShare> Scheduler::gpu_sharers(NodeId id) const {
+  const FleetNode& fleet_node = node(id);
+  std::vector<GpuShare> sharers;
+  for (const FleetNode::Resident& resident : fleet_node.residents) {
+    if (resident.stay == Stay::promised) continue;
+    for (const std::uint32_t shared : resident.spot.shared)
+      sharers.push_back({.gpu = gpu_of(fleet_node, shared),
+                         .job = JobId{world_.job(resident.task.job).id},
+                         .share = share_of(*resident.demand, fleet_node)});
+  }
+  std::sort(sharers.begin(), sharers.end());
+  return sharers;
+}
+
+std::int64_t Scheduler::gpu_amount(const JobSpec& spec) const {
+  if (!spec.task.shares_gpus()) return static_cast<std::int64_t>(spec.gpu_devices()) * one_gpu;
+  Demand demand;
+  demand.gpu = spec.task.gpu_memory_mib > 0 ? Demand::Gpu::memory : Demand::Gpu::portion;
+  demand.devices = static_cast<std::uint32_t>(spec.gpu_devices());
+  demand.portion = spec.task.gpu_share;
+  demand.memory_mib = spec.task.gpu_memory_mib;
+  return demand.charge(world_.fleet.gpu_memory_least())[Resource::gpu];
 }
 
 // ---- projects ----
@@ -211,7 +248,11 @@ Placement Scheduler::placement_of(const SchedJob& job) const {
       part->node = node;
     }
     part->task_count += job.shape->tasks[i].process_count;
+    const FleetNode& fleet_node = world_.fleet.at(spot.node);
     for (const std::uint32_t gpu : spot.gpus) part->gpus.push_back(static_cast<std::uint16_t>(gpu));
+    for (const std::uint32_t shared : spot.shared) part->gpus.push_back(gpu_of(fleet_node, shared));
+    if (demand.is_shared()) part->gpu_share = share_of(demand, fleet_node);
+    part->gpu_memory_mib = static_cast<std::uint32_t>(demand.memory_mib);
     part->cpu_count += static_cast<std::uint32_t>(demand.cpu_milli / 1000);
     part->memory_bytes += static_cast<std::uint64_t>(demand.memory_bytes);
   }

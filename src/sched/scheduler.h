@@ -85,8 +85,12 @@ class Scheduler {
 
   const World& world() const { return world_; }
   const FleetNode& node(NodeId id) const { return world_.fleet.at(index_of(id)); }
-  /// Who has each of the node's GPUs.
+  /// Who has each of the node's GPUs to itself.
   std::vector<JobId> gpu_holders(NodeId id) const;
+  /// Who has a part of one.
+  std::vector<GpuShare> gpu_sharers(NodeId id) const;
+  /// Millionths of GPUs that such a job would be charged, on the smallest GPUs that there are.
+  std::int64_t gpu_amount(const JobSpec& spec) const;
   /// The place of a project or department in the tree.
   const QuotaNode& project(const std::string& name) const;
   const QuotaNode& department(const std::string& name) const;

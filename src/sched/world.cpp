@@ -102,6 +102,7 @@ void World::settle() {
   }
   log_.clear();
   for (const Promise& promise : promises) start_promised(promise);
+  fleet.drop_unused_shared();
   refresh();
   for (const Promise& promise : promises)
     set_cause(promise.job, {.kind = WaitCause::Kind::promised});

@@ -41,6 +41,7 @@ World::World(Options options) : options_(options), random_(options.seed) {
       Gpu gpu;
       gpu.uuid = format("GPU-{}-{}", i, g);
       gpu.index = static_cast<std::uint32_t>(g);
+      gpu.memory_bytes = std::uint64_t{32} << 30;
       node.inventory.gpus.push_back(gpu);
     }
   }
@@ -51,10 +52,12 @@ World::World(Options options) : options_(options), random_(options.seed) {
     const auto shape = random(0, 9);
     if (shape < 5) {  // one task
       job.spec.task.gpu_count = static_cast<std::uint32_t>(random(0, options_.gpus_per_node));
+      if (job.spec.task.gpu_count > 0 && chance(0.4)) share_gpus(job.spec.task);
     } else if (shape < 8) {  // a gang over nodes
       job.spec.node_count = static_cast<std::uint32_t>(random(2, options_.node_count));
       job.spec.task_count = job.spec.node_count * static_cast<std::uint32_t>(random(1, 2));
       job.spec.task.gpu_count = static_cast<std::uint32_t>(random(0, options_.gpus_per_node / 2));
+      if (job.spec.task.gpu_count > 0 && chance(0.2)) share_gpus(job.spec.task);
     } else {  // a gang anywhere
       job.spec.task_count = static_cast<std::uint32_t>(random(2, 8));
       job.spec.task.gpu_count = static_cast<std::uint32_t>(random(0, 2));
@@ -66,7 +69,7 @@ World::World(Options options) : options_(options), random_(options.seed) {
     const char* const projects[] = {"red", "blue", "default"};
     job.spec.project = projects[random(0, 2)];
     if (job.spec.project != "default" &&
-        static_cast<int>(job.spec.gpu_total()) <= gpus_promised() && chance(0.2))
+        static_cast<int>(job.spec.gpu_devices()) <= gpus_promised() && chance(0.2))
       job.spec.preemptibility = Preemptibility::no;
     job.spec.priority = static_cast<std::int32_t>(random(1, 3)) * 40;
     if (chance(0.3)) job.spec.grace_seconds = static_cast<std::int32_t>(random(0, 20));
@@ -79,6 +82,15 @@ World::World(Options options) : options_(options), random_(options.seed) {
 }
 
 World::~World() = default;
+
+/// A part of its GPUs, as a share or as memory.
+void World::share_gpus(TaskRequest& task) {
+  const std::uint32_t shares[] = {200'000, 300'000, 400'000, 500'000, 600'000};
+  if (chance(0.3))
+    task.gpu_memory_mib = static_cast<std::uint32_t>(random(1, 20)) << 10;
+  else
+    task.gpu_share = shares[random(0, 4)];
+}
 
 void World::in(std::int64_t delay_us, std::function<void()> act) {
   events_.push({time_us_ + delay_us, ++event_order_, std::move(act)});

@@ -73,6 +73,7 @@ class World {
   struct Process {
     RunId run;
     std::set<std::string> gpus;
+    std::int64_t gpu_share = 0;  // of each of them, in millionths
     bool alive = true;
     bool started = false;
     bool end_ordered = false;
@@ -143,6 +144,7 @@ class World {
   void submit(std::size_t job);
   void cancel_some();
   int gpus_promised() const;
+  void share_gpus(TaskRequest& task);
   void change_projects(int round);
 
   void plan_faults();

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "common/format.h"
+#include "common/units.h"
 #include "model/org_diff.h"
 #include "sim/world.h"
 
@@ -18,7 +19,8 @@ std::string World::check_engine() const {
   if (!engine_) return {};
   struct Held {
     std::uint64_t cpus = 0, memory = 0;
-    std::map<std::uint16_t, JobId> gpus;
+    std::map<std::uint16_t, JobId> gpus;  // whole
+    std::map<std::uint16_t, std::int64_t> shared;
   };
   std::map<NodeId, Held> held;
   for (const auto& [id, job] : engine_->jobs()) {
@@ -28,10 +30,18 @@ std::string World::check_engine() const {
       node.cpus += part.cpu_count;
       node.memory += part.memory_bytes;
       tasks += part.task_count;
-      for (const auto gpu : part.gpus)
-        if (!node.gpus.emplace(gpu, id).second)
+      for (const auto gpu : part.gpus) {
+        if (part.gpu_share > 0) {
+          if ((node.shared[gpu] += part.gpu_share) > gpu_unit)
+            return format("GPU {} of node {} is given out {} times", gpu, part.node.value,
+                          decimal_format(node.shared[gpu], 6));
+        } else if (!node.gpus.emplace(gpu, id).second) {
           return format("GPU {} of node {} is held by jobs {} and {}", gpu, part.node.value,
                         node.gpus[gpu].value, id.value);
+        }
+        if (node.gpus.contains(gpu) && node.shared.contains(gpu))
+          return format("GPU {} of node {} is held whole and in parts", gpu, part.node.value);
+      }
     }
     const bool waits = job.state == JobState::pending || is_final(job.state);
     if (waits && !job.last->placement.empty())
@@ -53,6 +63,10 @@ std::string World::check_engine() const {
       if (view.gpu_holders[gpu] != (holder == node.gpus.end() ? JobId{} : holder->second))
         return format("GPU {} of node {}: the scheduler and the jobs disagree", gpu, id.value);
     }
+    std::map<std::uint16_t, std::int64_t> shared;
+    for (const GpuShare& share : view.gpu_sharers) shared[share.gpu] += share.share;
+    if (shared != node.shared)
+      return format("node {}: the scheduler and the jobs disagree about shared GPUs", id.value);
   }
   return check_projects();
 }
@@ -67,10 +81,9 @@ std::string World::check_projects() const {
   for (const auto& [id, job] : engine_->jobs()) {
     if (is_final(job.state) || is_ending(job.state)) continue;
     Sum& sum = sums[job.spec.project];
-    if (job.state == JobState::pending)
-      sum.waiting += static_cast<std::int64_t>(job.spec.gpu_total()) * gpu_unit;
+    if (job.state == JobState::pending) sum.waiting += engine_->scheduler().gpu_amount(job.spec);
     for (const auto& part : job.last->placement) {
-      const auto gpus = static_cast<std::int64_t>(part.gpus.size()) * gpu_unit;
+      const std::int64_t gpus = part.gpu_amount();
       sum.held += gpus;
       if (!job.spec.is_preemptible()) sum.firm += gpus;
     }
@@ -90,11 +103,11 @@ std::string World::check_projects() const {
   return {};
 }
 
-/// No GPU serves two processes' jobs, and no job runs twice at once, whatever anybody believes.
+/// No GPU serves more than it has, and no job runs twice at once, whatever anybody believes.
 std::string World::check_reality() const {
   std::map<JobId, std::uint32_t> running;
   for (const auto& node : nodes_) {
-    std::map<std::string, RunId> users;
+    std::map<std::string, std::int64_t> used;
     std::set<RunId> here;
     for (const auto& process : node.processes) {
       if (!process.alive) continue;
@@ -105,9 +118,9 @@ std::string World::check_reality() const {
         return format("job {} runs twice at once: restarts {} and {}", process.run.job.value,
                       at->second, process.run.restart);
       for (const auto& gpu : process.gpus)
-        if (const auto [user, is_free] = users.try_emplace(gpu, process.run); !is_free)
-          return format("{} is used by jobs {} and {}", gpu, user->second.job.value,
-                        process.run.job.value);
+        if ((used[gpu] += process.gpu_share) > gpu_unit)
+          return format("{} is used {} times, the last by job {}", gpu,
+                        decimal_format(used[gpu], 6), process.run.job.value);
     }
   }
   return {};

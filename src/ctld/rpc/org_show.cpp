@@ -40,7 +40,7 @@ net::awaitable<void> org_show(Controller& controller, std::shared_ptr<net::Conne
       const auto& jobs = controller.engine().jobs();
       auto at = jobs.upper_bound(last);
       for (std::size_t i = 0; i < jobs_per_slice && at != jobs.end(); ++i, ++at) {
-        tally.add(at->second);
+        tally.add(at->second, controller.engine().scheduler().gpu_amount(at->second.spec));
         last = at->first;
       }
       done = at == jobs.end();

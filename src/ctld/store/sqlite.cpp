@@ -129,10 +129,10 @@ Result<void> SqliteStore::put(const JobPut& row) {
   const LastRun& last = *job.last;
   const RunEnd end = last.end.value_or(RunEnd{});
   return put_job_.run(job.id.value, static_cast<int>(job.state), job.owner.user, job.owner.uid,
-                      job.spec.project, job.spec.name, name_of(job.spec.kind), job.spec.gpu_total(),
-                      job.restarts, job.submit_time.microseconds, last.start_time.microseconds,
-                      job.end_time.microseconds, end.exit_code, end.exit_signal, last.elapsed_ms,
-                      sqlite::Blob{record});
+                      job.spec.project, job.spec.name, name_of(job.spec.kind),
+                      job.spec.gpu_devices(), job.restarts, job.submit_time.microseconds,
+                      last.start_time.microseconds, job.end_time.microseconds, end.exit_code,
+                      end.exit_signal, last.elapsed_ms, sqlite::Blob{record});
 }
 
 Result<void> SqliteStore::put(const PayloadPut& row) {

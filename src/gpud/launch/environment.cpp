@@ -7,6 +7,7 @@
 
 #include "common/format.h"
 #include "common/hostlist.h"
+#include "common/units.h"
 #include "model/job.h"
 
 namespace rota::gpud {
@@ -183,6 +184,7 @@ void add_gpu_counts(Variables& set, const proto::LaunchRun& launch) {
   if (spec.node.gpu_count > 0) set.both("GPUS_PER_NODE", spec.node.gpu_count);
   if (spec.task.gpu_count > 0) set.both("GPUS_PER_TASK", spec.task.gpu_count);
   set.both("JOB_GPUS", format("{}", fmt::join(launch.part.gpus, ",")));
+  if (launch.part.gpu_share > 0) set.rota("GPU_FRACTION", decimal_format(launch.part.gpu_share, 6));
 }
 
 void add_node(Variables& set, const proto::LaunchRun& launch, const EnvironmentContext& context) {

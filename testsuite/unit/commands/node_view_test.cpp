@@ -17,7 +17,7 @@ Gpu gpu(std::uint32_t index) {
   return gpu;
 }
 
-/// Two GPUs, the first held by job 12 and half used.
+/// Two GPUs, the first held by job 12 and half used, the second shared by two others.
 NodeView up_node() {
   NodeView node;
   node.identity = {"dgx1", "10.0.0.1:7118", "0.1.0", "boot"};
@@ -29,6 +29,7 @@ NodeView up_node() {
   node.cpus_held = 4;
   node.memory_held_bytes = std::uint64_t{64} << 30;
   node.gpu_holders = {JobId{12}, JobId{}};
+  node.gpu_sharers = {{1, JobId{13}, 500'000}, {1, JobId{14}, 250'000}};
   node.usage = {{"GPU-0000", 50, std::uint64_t{16} << 30, 1}};
   return node;
 }
@@ -42,17 +43,17 @@ NodeView down_node() {
 
 TEST(NodeTable, OneRowForEachNode) {
   EXPECT_EQ("\n" + node_table({up_node(), down_node()}).render({}), R"(
-NODE STATE GPUS MODEL                CPUS       MEMORY REASON
-dgx1 up     1/2 Tesla V100-SXM2-32GB 4/80 64GiB/512GiB
-dgx2 down   0/0 -                     0/0        0B/0B its connection was lost
+NODE STATE   GPUS MODEL                CPUS       MEMORY REASON
+dgx1 up    1.75/2 Tesla V100-SXM2-32GB 4/80 64GiB/512GiB
+dgx2 down     0/0 -                     0/0        0B/0B its connection was lost
 )");
 }
 
 TEST(NodeTable, OneRowForEachGpu) {
   EXPECT_EQ("\n" + gpu_table({up_node(), down_node()}).render({}), R"(
-NODE GPU MODEL                MEMORY  USED UTIL JOB UUID
-dgx1   0 Tesla V100-SXM2-32GB  32GiB 16GiB  50%  12 GPU-0000
-dgx1   1 Tesla V100-SXM2-32GB  32GiB     -    -   - GPU-0001
+NODE GPU MODEL                MEMORY  USED UTIL            JOB UUID
+dgx1   0 Tesla V100-SXM2-32GB  32GiB 16GiB  50%             12 GPU-0000
+dgx1   1 Tesla V100-SXM2-32GB  32GiB     -    - 13:0.5 14:0.25 GPU-0001
 )");
 }
 
@@ -81,10 +82,11 @@ TEST(NodeJson, HasEverything) {
       R"([{"name":"dgx1","state":"up","reason":null,"since":"2026-11-16T02:00:00Z","cpus":80,)"
       R"("cpus_held":4,"memory_bytes":549755813888,"memory_held_bytes":68719476736,"gpus":[)"
       R"({"index":0,"uuid":"GPU-0000","model":"Tesla V100-SXM2-32GB","memory_bytes":34359738368,)"
-      R"("job":12,"utilization_percent":50,"memory_used_bytes":17179869184,"processes":1,)"
+      R"("job":12,"shares":[],"utilization_percent":50,"memory_used_bytes":17179869184,"processes":1,)"
       R"("pci_bus_id":"00000000:06:00.0","numa_node":null},)"
       R"({"index":1,"uuid":"GPU-0001","model":"Tesla V100-SXM2-32GB","memory_bytes":34359738368,)"
-      R"("job":null,"utilization_percent":null,"memory_used_bytes":null,"processes":null,)"
+      R"("job":null,"shares":[{"job":13,"share":0.5},{"job":14,"share":0.25}],)"
+      R"("utilization_percent":null,"memory_used_bytes":null,"processes":null,)"
       R"("pci_bus_id":"00000000:06:00.0","numa_node":0}],)"
       R"("address":"10.0.0.1:7118","version":"0.1.0"},)"
       R"({"name":"dgx2","state":"down","reason":"its connection was lost","since":null,"cpus":0,)"

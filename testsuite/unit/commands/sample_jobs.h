@@ -18,6 +18,7 @@ inline JobView running_job() {
   job.owner = {1000, 1000, "ada"};
   job.state = JobState::running;
   job.gpu_count = 2;
+  job.gpu_amount = 2 * gpu_unit;
   job.nodes = {"dgx1", "dgx2"};
   job.submit_time = {1'794'794'400'000'000};
   job.start_time = {1'794'794'460'000'000};
@@ -33,6 +34,7 @@ inline JobView waiting_job() {
   job.spec.task.gpu_count = 16;
   job.owner = {1001, 1001, "bob"};
   job.gpu_count = 16;
+  job.gpu_amount = 16 * gpu_unit;
   job.submit_time = {1'794'794'401'000'000};
   job.wait = WaitReason::resources;
   job.reason = "asks for 16 GPUs, 6 are free";

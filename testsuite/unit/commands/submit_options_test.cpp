@@ -16,6 +16,8 @@ std::string text_of(const JobSpec& spec) {
       format("{} in {}, {}, {} nodes, {} tasks, {}+{} GPUs", spec.name,
              spec.project.empty() ? "default" : spec.project, name_of(spec.kind), spec.node_count,
              spec.task_count, spec.task.gpu_count, spec.node.gpu_count);
+  if (spec.task.gpu_share != 0) text += format(", share {}", spec.task.gpu_share);
+  if (spec.task.gpu_memory_mib != 0) text += format(", {} MiB", spec.task.gpu_memory_mib);
   if (spec.node.memory_bytes != 0) text += format(", {} bytes", spec.node.memory_bytes);
   if (spec.time_limit_seconds != 0) text += format(", {} s", spec.time_limit_seconds);
   if (!spec.requeue) text += ", no requeue";
@@ -114,13 +116,42 @@ TEST(SubmitOptions, VariablesOfARunningJobAreNotOptions) {
             "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs");
 }
 
-TEST(SubmitOptions, ValuesThatALaterReleaseWillKnow) {
-  EXPECT_EQ(line("-g 0.5"),
-            "--gpus-per-task: '0.5': fractions of a GPU are not available in this release; ask for "
-            "whole GPUs");
+TEST(SubmitOptions, APartOfAGpu) {
+  EXPECT_EQ(line("-g 0.5"), "job.sh in default, train, 0 nodes, 1 tasks, 1+0 GPUs, share 500000");
+  EXPECT_EQ(line("--gpu 0.25 --gpu-devices 2"),
+            "job.sh in default, train, 0 nodes, 1 tasks, 2+0 GPUs, share 250000");
+  EXPECT_EQ(line("--gpu-memory 20G -n 2"),
+            "job.sh in default, train, 0 nodes, 2 tasks, 1+0 GPUs, 20480 MiB");
+  EXPECT_EQ(line("--gpu-memory 100000K"),
+            "job.sh in default, train, 0 nodes, 1 tasks, 1+0 GPUs, 98 MiB");
+  EXPECT_EQ(line("-g 2.0"), "job.sh in default, train, 0 nodes, 1 tasks, 2+0 GPUs");
+  EXPECT_EQ(line("-g 0.5 -g 1"),
+            "job.sh in default, train, 0 nodes, 1 tasks, 1+0 GPUs");  // the last word counts
   EXPECT_EQ(
-      line("-G .25"),
-      "--gpus: '.25': fractions of a GPU are not available in this release; ask for whole GPUs");
+      line("-g 1.5"),
+      "--gpus-per-task: '1.5': more than one GPU is asked for in whole ones, or as a share of "
+      "each of several: -g 0.5 --gpu-devices=3");
+  EXPECT_EQ(line("-g 0.001"),
+            "the share of a GPU is 0.001, it must be 0.01 or more and less than 1");
+  EXPECT_EQ(line("-G .25"), "--gpus: '.25': a share of a GPU is asked for by each task: -g .25");
+  EXPECT_EQ(line("-g 0.5 -G 2"),
+            "a share of a GPU is for every task: leave out --gpus, or say of how many GPUs with "
+            "--gpu-devices");
+  EXPECT_EQ(line("-g 0.5 --gpu-memory 1G"),
+            "a share of a GPU and --gpu-memory contradict each other: leave one out");
+  EXPECT_EQ(line("--gpu-memory 0"), "--gpu-memory: no memory at all; leave it out, or give a size");
+  EXPECT_EQ(line("--gpu-memory 100P"),
+            "the memory of a GPU is 16777217 MiB, it must be 1 to 16777216");
+  EXPECT_EQ(line("--gpu-devices 2"),
+            "--gpu-devices says of how many GPUs a part is asked for: give -g 0.5 or "
+            "--gpu-memory=20G with it; for whole GPUs -g is enough");
+}
+
+TEST(SubmitOptions, ValuesThatALaterReleaseWillKnow) {
+  EXPECT_EQ(
+      line("-g 0.25:0.8"),
+      "--gpus-per-task: '0.25:0.8': a limit above the share that is asked for is not available "
+      "in this release; give a number");
   EXPECT_EQ(
       line("--gpus=a100:2"),
       "--gpus: 'a100:2': choosing a GPU type is not available in this release; give a number");

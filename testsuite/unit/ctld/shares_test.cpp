@@ -24,11 +24,10 @@ Job running(std::uint64_t id, std::string project, std::string user, int gpus,
   return job;
 }
 
-Job waiting(std::uint64_t id, std::string project, std::string user, std::uint32_t gpus) {
+Job waiting(std::uint64_t id, std::string project, std::string user) {
   Job job = running(id, std::move(project), std::move(user), 0);
   job.state = JobState::pending;
   job.last.edit().placement.clear();
-  job.spec.task.gpu_count = gpus;
   return job;
 }
 
@@ -55,14 +54,14 @@ projects:
                              "p");
   ASSERT_TRUE(org) << org.error().detail;
   ShareTally tally;
-  tally.add(running(1, "team-a", "ada", 2));
-  tally.add(running(2, "team-a", "bob", 2));
-  tally.add(waiting(3, "team-a", "bob", 3));
-  tally.add(running(4, "team-d", "eve", 4));
-  tally.add(waiting(5, "default", "eve", 1));
+  tally.add(running(1, "team-a", "ada", 2), 0);
+  tally.add(running(2, "team-a", "bob", 2), 0);
+  tally.add(waiting(3, "team-a", "bob"), 3 * gpu_unit);
+  tally.add(running(4, "team-d", "eve", 4), 0);
+  tally.add(waiting(5, "default", "eve"), 1 * gpu_unit);
   Job over = running(6, "team-d", "eve", 4);
   over.state = JobState::completed;
-  tally.add(over);
+  tally.add(over, 0);
   EXPECT_EQ(lines(tally.views(*org)),
             "all 16 6.5+1.5 3 3/1\n"
             "research 8 2.5+1.5 3 2/1\n"
@@ -76,12 +75,25 @@ projects:
             "eve 0 0+0 1 0/1\n");
 }
 
+TEST(Shares, PartsOfGpusCountAsParts) {
+  const auto org = org_parse("projects: {p: {quota: 1}}", "p");
+  Job part = running(1, "p", "ada", 2);
+  part.last.edit().placement[0].gpu_share = 600'000;
+  ShareTally tally;
+  tally.add(part, 0);
+  tally.add(waiting(2, "p", "ada"), 400'000);
+  EXPECT_EQ(lines(tally.views(*org)),
+            "default 0 0+0 0 0/0\n"
+            "p 1 1+0.2 0.4 1/1\n"
+            "ada 0 1+0.2 0.4 1/1\n");
+}
+
 // What nobody may take back lies within the quota, whenever it came.
 TEST(Shares, WhatCannotBePreemptedComesFirst) {
   const auto org = org_parse("projects: {p: {quota: 2, user_weights: {ada: 3}}}", "p");
   ShareTally tally;
-  tally.add(running(1, "p", "ada", 2));
-  tally.add(running(2, "p", "bob", 2, JobKind::interactive));
+  tally.add(running(1, "p", "ada", 2), 0);
+  tally.add(running(2, "p", "bob", 2, JobKind::interactive), 0);
   const auto views = tally.views(*org);
   EXPECT_EQ(lines(views),
             "default 0 0+0 0 0/0\n"

@@ -105,11 +105,11 @@ TEST(JobSpec, CountsTheGpusOfTheWholeJob) {
   JobSpec spec;
   spec.task_count = 3;
   spec.task.gpu_count = 2;
-  EXPECT_EQ(spec.gpu_total(), 6u);
+  EXPECT_EQ(spec.gpu_devices(), 6u);
   spec.node.gpu_count = 4;
-  EXPECT_EQ(spec.gpu_total(), 10u);  // on one node, when the number is open
+  EXPECT_EQ(spec.gpu_devices(), 10u);  // on one node, when the number is open
   spec.node_count = 2;
-  EXPECT_EQ(spec.gpu_total(), 14u);
+  EXPECT_EQ(spec.gpu_devices(), 14u);
 }
 
 /// What validate() says of a good spec after `change`.

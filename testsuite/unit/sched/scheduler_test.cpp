@@ -36,6 +36,12 @@ std::vector<std::string> items_of(const std::string& text) {
   return items;
 }
 
+Gpu gpu_of_32_gib() {
+  Gpu gpu;
+  gpu.memory_bytes = std::uint64_t{32} << 30;
+  return gpu;
+}
+
 /// A cluster that is told of in a few words: "n0 gpus=8 used=4; n1 gpus=8 down" and
 /// "small gpus=4; gang tasks=2 nodes=2 gpus=8 in=team".
 class Cluster {
@@ -67,7 +73,7 @@ class Cluster {
       NodeInventory inventory;
       inventory.cpu_count = words.contains("cpus") ? static_cast<std::uint32_t>(words["cpus"]) : 64;
       inventory.memory_bytes = words.contains("mem") ? words["mem"] : 1000;
-      inventory.gpus.resize(words["gpus"]);
+      inventory.gpus.resize(words["gpus"], gpu_of_32_gib());
       scheduler.put_node(NodeId{++id}, name, inventory, std::vector<bool>(inventory.gpus.size()),
                          !words.contains("down"));
       if (words["used"] == 0) continue;
@@ -89,6 +95,8 @@ class Cluster {
       spec.task.gpu_count = static_cast<std::uint32_t>(words["gpus"]);
       if (words.contains("cpus")) spec.task.cpu_count = static_cast<std::uint32_t>(words["cpus"]);
       spec.task.memory_bytes = words["mem"];
+      spec.task.gpu_share = static_cast<std::uint32_t>(words["percent"] * 10'000);
+      spec.task.gpu_memory_mib = static_cast<std::uint32_t>(words["gib"]) << 10;
       spec.node.gpu_count = static_cast<std::uint32_t>(words["gpus_per_node"]);
       spec.node.memory_bytes = words["mem_per_node"];
       if (words.contains("tasks")) spec.task_count = static_cast<std::uint32_t>(words["tasks"]);
@@ -236,6 +244,87 @@ TEST(SchedulerFit, GpusThatAreNotThereAreNotGiven) {
   EXPECT_EQ(cluster.plan(), "start b on n0[0,3]");
   cluster.end_job(1);  // its GPU is gone
   EXPECT_EQ(cluster.scheduler.node(NodeId{1}).gpus_idle, 0);
+}
+
+TEST(SchedulerShare, PartsOfOneGpuGoTogether) {
+  EXPECT_EQ(plan_of("n0 gpus=2; n1 gpus=2",
+                    "a gpus=1 percent=60; b gpus=1 percent=40; c gpus=1 percent=50; d gpus=1"),
+            "start a on n0[0]; start b on n0[0]; start c on n0[1]; start d on n1[0]");
+  EXPECT_EQ(waits_of("n0 gpus=1", "a gpus=1 percent=60; b gpus=1 percent=50; c gpus=1 percent=40"),
+            "b=Resources ");
+}
+
+TEST(SchedulerShare, OfSeveralGpusOfANode) {
+  EXPECT_EQ(plan_of("n0 gpus=2; n1 gpus=4", "a gpus=2 percent=50; b gpus=3 percent=50"),
+            "start a on n0[0-1]; start b on n1[0-2]");
+  // Tasks on one node have different GPUs.
+  EXPECT_EQ(plan_of("n0 gpus=2", "a tasks=2 gpus=1 percent=50; b gpus=1 percent=50"),
+            "start a on n0[0-1]x2; start b on n0[0]");
+  EXPECT_EQ(waits_of("n0 gpus=2", "a tasks=3 gpus=1 percent=10"), "a=ReqNodeNotAvail ");
+}
+
+TEST(SchedulerShare, MemoryIsChargedInHundredths) {
+  Cluster cluster("n0 gpus=2", "p quota=2");
+  cluster.submit("a gpus=1 gib=20 in=p; b gpus=1 gib=10 in=p; c gpus=1 gib=33 in=p");
+  EXPECT_EQ(cluster.plan(), "start a on n0[0]; start b on n0[0]");
+  EXPECT_EQ(cluster.scheduler.project("p").held[Resource::gpu], 630'000 + 320'000);
+  const NodePart& part = cluster.jobs.at(JobId{1}).last->placement[0];
+  EXPECT_EQ(part.gpu_share, 630'000u);
+  EXPECT_EQ(part.gpu_memory_mib, 20'480u);
+  EXPECT_EQ(cluster.waits(), "c=ReqNodeNotAvail ");
+}
+
+// A controller that starts again finds every part on the GPU that it is on.
+TEST(SchedulerShare, PartsAreTakenUpWhereTheyAre) {
+  Cluster cluster("n0 gpus=3");
+  const auto hold = [&cluster](std::uint64_t id, std::uint16_t gpu, std::uint32_t share) {
+    Job job;
+    job.id = JobId{id};
+    NodePart part{NodeId{1}};
+    part.gpus = {gpu};
+    part.gpu_share = share;
+    job.last.edit().placement = {part};
+    cluster.scheduler.add_holding(job, false, cluster.now);
+    cluster.jobs[job.id] = job;
+  };
+  hold(1, 2, 500'000);
+  hold(2, 1, 300'000);
+  hold(3, 2, 400'000);
+  const std::vector<GpuShare> expected{
+      {1, JobId{2}, 300'000}, {2, JobId{1}, 500'000}, {2, JobId{3}, 400'000}};
+  EXPECT_EQ(cluster.scheduler.gpu_sharers(NodeId{1}), expected);
+  cluster.submit("a gpus=1 percent=70; b gpus=1; c gpus=1 percent=10");
+  EXPECT_EQ(cluster.plan(), "start a on n0[1]; start b on n0[0]; start c on n0[2]");
+}
+
+TEST(SchedulerShare, WhatIsLeftIsWholeAgain) {
+  Cluster cluster("n0 gpus=1");
+  for (std::uint64_t id = 1; id < 40; id += 4) {
+    cluster.submit(
+        "a gpus=1 percent=50; b gpus=1 percent=50; whole gpus=1; part gpus=1 percent=20");
+    EXPECT_EQ(cluster.plan(), "start a on n0[0]; start b on n0[0]");
+    cluster.end_job(id);
+    cluster.end_job(id + 1);
+    EXPECT_EQ(cluster.plan(), "start whole on n0[0]");
+    EXPECT_EQ(cluster.scheduler.node(NodeId{1}).shared.size(), 0u);
+    cluster.end_job(id + 2);
+    EXPECT_EQ(cluster.plan(), "start part on n0[0]");
+    cluster.end_job(id + 3);
+  }
+}
+
+TEST(SchedulerShare, AGpuThatIsGoneIsNotShared) {
+  Cluster cluster("n0 gpus=2");
+  cluster.submit("a gpus=1 percent=50");
+  EXPECT_EQ(cluster.plan(), "start a on n0[0]");
+  const NodeInventory inventory{64, 1000, {gpu_of_32_gib(), gpu_of_32_gib()}};
+  cluster.scheduler.put_node(NodeId{1}, "n0", inventory, {true, false}, true);
+  cluster.submit("b gpus=1 percent=50; c gpus=1");
+  EXPECT_EQ(cluster.plan(), "start b on n0[1]");
+  cluster.end_job(1);
+  EXPECT_EQ(cluster.plan(), "");
+  cluster.end_job(2);
+  EXPECT_EQ(cluster.plan(), "start c on n0[1]");
 }
 
 TEST(SchedulerOrder, WhatCannotFitHoldsNobodyUp) {
