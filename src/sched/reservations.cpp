@@ -111,7 +111,7 @@ class ReservationSearch {
       spare.gpus -= tasks * demand_->whole_gpus();
       spare.cpu -= tasks * demand_->cpu_milli;
       spare.memory -= tasks * demand_->memory_bytes;
-      kept_.holds_[choice.node].push_back({job_, start, spare});
+      kept_.holds_[choice.node].push_back({job_, kept_.all_.size() - 1, start, spare});
       left -= tasks;
     }
   }
@@ -128,6 +128,7 @@ class ReservationSearch {
 
 void Reservations::clear() {
   all_.clear();
+  turns_.clear();
   log_.clear();
   holds_.clear();
 }
@@ -142,8 +143,10 @@ std::optional<std::uint32_t> Reservations::delayed_by(std::uint32_t job, NodeInd
                                                       std::int64_t end) const {
   const auto holds = holds_.find(node);
   if (holds == holds_.end()) return std::nullopt;
+  const auto turn = turns_.find(job);
+  const std::size_t before = turn == turns_.end() ? all_.size() : turn->second;
   for (const Hold& hold : holds->second)
-    if (hold.job != job && end > hold.from && !fits(hold.spare, demand)) return hold.job;
+    if (hold.rank < before && end > hold.from && !fits(hold.spare, demand)) return hold.job;
   return std::nullopt;
 }
 
@@ -173,6 +176,7 @@ void Reservations::undo_to(std::size_t mark) {
 
 void Reservations::reserve(const World& world, std::uint32_t job) {
   log_.clear();  // what was taken before stays: a new hold knows of it already
+  turns_.emplace(job, all_.size());
   ReservationSearch(world, *this, job).run();
 }
 

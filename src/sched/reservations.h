@@ -20,7 +20,8 @@ struct Reservation {
 };
 
 /// Made anew in every pass, in the order in which jobs are served. Whoever comes later may use what
-/// is kept only if it is over in time.
+/// is kept only if it is over in time; who came before, as one that takes back what it is owed,
+/// need not heed it.
 class Reservations {
  public:
   void clear();
@@ -42,8 +43,8 @@ class Reservations {
   std::size_t mark() const { return log_.size(); }
   void undo_to(std::size_t mark);
 
-  /// Finds when and where the job can start, and keeps that. Nothing where no end of running jobs
-  /// makes room for it.
+  /// The job's turn has come: what is kept from now on is for others behind it. Finds when and
+  /// where it can start, and keeps that; nothing where no end of running jobs makes room for it.
   void reserve(const World& world, std::uint32_t job);
 
  private:
@@ -52,6 +53,7 @@ class Reservations {
   };
   struct Hold {
     std::uint32_t job = 0;
+    std::size_t rank = 0;  // in all_
     std::int64_t from = 0;
     Room spare;  // of what will be free then
   };
@@ -70,6 +72,7 @@ class Reservations {
   void apply(const Change& change);
 
   std::vector<Reservation> all_;
+  std::map<std::uint32_t, std::size_t> turns_;  // jobs: how many reservations came before them
   std::vector<Change> log_;
   std::map<NodeIndex, std::vector<Hold>> holds_;
 };

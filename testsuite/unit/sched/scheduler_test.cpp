@@ -457,6 +457,23 @@ GangStart gang_in_a_stream(const Policy& policy, std::uint64_t limit) {
   return found;
 }
 
+// c2 had to make way for d1, waits again and has the second place in time, on n1; d2 comes before
+// it, so it takes back what it is owed even there.
+TEST(SchedulerTime, APlaceKeptForALaterJobBindsNoEarlierOne) {
+  Cluster cluster("n0 gpus=2; n1 gpus=2", "b quota=1; c quota=1; d quota=2");
+  cluster.submit("c1 gpus=1 in=c; c2 gpus=1 in=c");
+  EXPECT_EQ(cluster.plan(), "start c1 on n0[0]; start c2 on n0[1]");
+  cluster.submit("b1 gpus=1 in=b; b2 gpus=1 in=b");
+  EXPECT_EQ(cluster.plan(), "start b1 on n1[0]; start b2 on n1[1]");
+  cluster.now += 10;
+  cluster.submit("d1 gpus=1 in=d");
+  EXPECT_EQ(cluster.plan(), "evict c2 for d1");
+  cluster.return_job(2);
+  EXPECT_EQ(cluster.plan(), "start d1 on n0[1]");
+  cluster.submit("d2 gpus=1 in=d");
+  EXPECT_EQ(cluster.plan(), "evict b2 for d2");
+}
+
 TEST(SchedulerTime, AStreamOfSmallJobsNeverStarvesAGang) {
   for (const std::uint64_t limit : {100, 0}) {  // 0: nobody says how long it takes
     const GangStart gang = gang_in_a_stream(live_policy(), limit);
