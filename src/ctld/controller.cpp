@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "net/log_end.h"
+#include "sched/policy_config.h"
 
 namespace rota::ctld {
 
@@ -37,13 +38,7 @@ EngineSettings settings_from(const Config& config) {
   settings.time_limit_default_seconds = seconds(config.jobs_time_limit_default);
   settings.time_limit_max_seconds = seconds(config.jobs_time_limit_max);
   settings.root_allowed = config.jobs_root_allowed;
-  sched::Policy& policy = settings.policy;
-  policy.reservations_max = static_cast<std::uint32_t>(config.scheduler_reservations);
-  policy.limit_assumed_seconds = seconds(config.scheduler_limit_assumed);
-  policy.reclaim_min_runtime_seconds = seconds(config.scheduler_min_runtime_reclaim);
-  policy.preempt_min_runtime_seconds = seconds(config.scheduler_min_runtime_preempt);
-  policy.preemption_delay_seconds = seconds(config.scheduler_preemption_delay);
-  policy.consolidate_jobs_max = static_cast<std::uint32_t>(config.scheduler_consolidate_max);
+  settings.policy = sched::policy_from(config);
   return settings;
 }
 
