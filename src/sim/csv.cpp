@@ -113,21 +113,26 @@ Result<bool> CsvReader::next() {
 }
 
 Result<CsvTable> CsvTable::open(std::string file, std::string text,
-                                std::span<const std::string_view> columns) {
+                                std::span<const std::string_view> columns, std::size_t required) {
   CsvTable table(CsvReader(file, std::move(text)));
   ROTA_TRY(const bool has_header, table.reader_.next());
   if (!has_header)
     return Error{Errc::invalid_argument,
                  format("{}:1:1: empty; expected a line with the columns", file)};
   table.width_ = table.reader_.size();
-  for (const std::string_view column : columns) ROTA_CHECK(table.find(column));
+  for (std::size_t i = 0; i < columns.size(); ++i) ROTA_CHECK(table.find(columns[i], i < required));
   return table;
 }
 
-Result<void> CsvTable::find(std::string_view column) {
+Result<void> CsvTable::find(std::string_view column, bool is_required) {
   std::vector<std::string_view> there;
   for (std::size_t i = 0; i < width_; ++i) there.push_back(reader_.field(i));
   const auto at = std::find(there.begin(), there.end(), column);
+  if (at == there.end() && !is_required) {
+    names_.emplace_back(column);
+    positions_.push_back(missing);
+    return {};
+  }
   if (at == there.end()) {
     const auto near = nearest(column, there);
     return reader_.fault(0, format("no column {}{}", quoted(column),
@@ -162,6 +167,20 @@ Result<std::int64_t> CsvTable::number(std::size_t column, std::int64_t min,
     return fault(column,
                  format("{} is not a number from {} to {}", quoted(field(column)), min, max));
   return *value;
+}
+
+Result<std::int64_t> CsvTable::decimal(std::size_t column, unsigned digits, std::int64_t min,
+                                       std::int64_t max) const {
+  constexpr unsigned digits_max = 9;
+  constexpr std::int64_t finest = 1'000'000'000;
+  const std::string_view text = field(column);
+  const auto value = decimal_parse(text, digits_max, max * finest);
+  if (!value || *value < min * finest)
+    return fault(column,
+                 format("{} is not a decimal number from {} to {}", quoted(text), min, max));
+  std::int64_t unit = finest;
+  for (unsigned i = 0; i < digits; ++i) unit /= 10;
+  return (*value + unit - 1) / unit;
 }
 
 }  // namespace rota::sim

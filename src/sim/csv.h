@@ -58,21 +58,31 @@ class CsvReader {
 /// for are passed over.
 class CsvTable {
  public:
-  /// Finds the columns, each of which must be there exactly once.
+  /// Finds the columns, each of which must be there exactly once; those from `required` on may be
+  /// missing, and are then empty in every row.
   static Result<CsvTable> open(std::string file, std::string text,
-                               std::span<const std::string_view> columns);
+                               std::span<const std::string_view> columns,
+                               std::size_t required = std::string_view::npos);
 
   /// Reads the next row, which has as many fields as the header; false when there is none.
   Result<bool> next();
 
   /// `column`: by its position in `columns`.
-  std::string_view field(std::size_t column) const { return reader_.field(positions_[column]); }
+  std::string_view field(std::size_t column) const {
+    return positions_[column] == missing ? "" : reader_.field(positions_[column]);
+  }
   Result<std::int64_t> number(std::size_t column, std::int64_t min, std::int64_t max) const;
+  /// A decimal number in units of 10^-digits, rounded up where the field has more digits (at most
+  /// nine); bounds are in whole numbers.
+  Result<std::int64_t> decimal(std::size_t column, unsigned digits, std::int64_t min,
+                               std::int64_t max) const;
   Error fault(std::size_t column, std::string_view what) const;
 
  private:
+  static constexpr std::size_t missing = std::string_view::npos;
+
   explicit CsvTable(CsvReader reader) : reader_(std::move(reader)) {}
-  Result<void> find(std::string_view column);
+  Result<void> find(std::string_view column, bool is_required);
 
   CsvReader reader_;
   std::vector<std::string> names_;
