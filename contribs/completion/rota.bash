@@ -25,7 +25,8 @@ declare -gA _rota_options=(
     -v --verbose -h --help --usage -V --version"
   [radmin]="--dry-run -y --yes -n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
   [rota]="--json -v --verbose -h --help --usage -V --version"
-  [rsim]="--strict --filter= --nodes= --tasks= --arrivals= --seed= --policy= --time --json
+  [rsim]="--strict --filter= --nodes= --tasks= --arrivals= --seed= --policy= --time --cluster=
+    --projects= --trace= --with= --limits= --checkpoint= --one-project --html= --json
     -v --verbose -h --help --usage -V --version"
 )
 _rota_states="PENDING STARTING RUNNING COMPLETING PREEMPTED COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL OUT_OF_MEMORY
@@ -72,8 +73,12 @@ _rota_argument() {
     rqueue:-j | rqueue:--job | rqueue:--jobs) _rota_words "$word" "$(_rota_jobs)" ;;
     rqueue:--name | rcancel:-n | rcancel:--name | rcancel:--job-name) _rota_words "$word" "$(_rota_jobs j)" ;;
     rcancel:-s | rcancel:--signal) _rota_words "$word" "$(compgen -A signal SIG | sed 's/^SIG//')" ;;
-    rsim:--policy) _rota_words "$word" least-loss first-fit ;;
-    rsim:--nodes | rsim:--tasks | rsim:--arrivals) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    rsim:--policy)
+      _rota_words "$word" least-loss first-fit reservations= limit_assumed= min_runtime_reclaim= min_runtime_preempt= \
+        preemption_delay= consolidate_max= ;;
+    rsim:--limits) _rota_words "$word" exact none factor: ;;
+    rsim:--nodes | rsim:--tasks | rsim:--arrivals | rsim:--cluster | rsim:--projects | rsim:--trace | rsim:--with | rsim:--html)
+      mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     *) COMPREPLY=() ;;
   esac
 }
@@ -98,7 +103,7 @@ _rota_operand() {
       else
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
       fi ;;
-    rsim) mapfile -t COMPREPLY < <(compgen -W "conform pack" -- "$word"; compgen -f -- "$word") ;;
+    rsim) mapfile -t COMPREPLY < <(compgen -W "conform pack replay what-if" -- "$word"; compgen -f -- "$word") ;;
   esac
 }
 

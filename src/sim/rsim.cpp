@@ -23,9 +23,26 @@ constexpr auto table = std::to_array<Option>({
     {id_arrivals, 0, "arrivals", "FILE", "pack: the orders in which tasks arrive",
      Scope::command_line},
     {id_seed, 0, "seed", "N", "pack: only the order of this seed", Scope::command_line},
-    {id_policy, 0, "policy", "NAME", "pack: least-loss (the default) or first-fit",
+    {id_policy, 0, "policy", "POLICY",
+     "pack: least-loss (the default) or first-fit; replay, what-if: KEY=VALUE,... of "
+     "scheduler.* in rota.yaml",
      Scope::command_line},
     {id_time, 0, "time", "", "pack: show the CPU time of a decision too", Scope::command_line},
+    {id_cluster, 0, "cluster", "FILE", "replay, what-if: the nodes", Scope::command_line},
+    {id_projects, 0, "projects", "FILE",
+     "replay, what-if: the projects; without it every project of the trace has an even share",
+     Scope::command_line},
+    {id_trace, 0, "trace", "FILE", "replay, what-if: the jobs", Scope::command_line},
+    {id_with, 0, "with", "FILE", "what-if: the projects as they might be", Scope::command_line},
+    {id_limits, 0, "limits", "LIMITS",
+     "replay, what-if: time limits of the jobs: exact (the default), none or factor:F",
+     Scope::command_line},
+    {id_checkpoint, 0, "checkpoint", "DURATION",
+     "replay, what-if: jobs save their work so often; without it a preempted job starts over",
+     Scope::command_line},
+    {id_one_project, 0, "one-project", "", "replay: all jobs are of one project",
+     Scope::command_line},
+    {id_html, 0, "html", "FILE", "replay: write a page with plots too", Scope::command_line},
     {id_json, 0, "json", "", "print the result as JSON", Scope::command_line},
     verbose_option,
     help_option,
@@ -33,9 +50,11 @@ constexpr auto table = std::to_array<Option>({
     version_option,
 });
 
-constexpr std::array<std::string_view, 2> synopses{
+constexpr std::array<std::string_view, 4> synopses{
     "[OPTION...] conform FILE...",
     "[OPTION...] pack --nodes=FILE --tasks=FILE --arrivals=FILE",
+    "[OPTION...] replay --cluster=FILE --trace=FILE",
+    "[OPTION...] what-if --cluster=FILE --trace=FILE --with=FILE",
 };
 
 constexpr Command command{
@@ -54,18 +73,29 @@ struct Verb {
 constexpr std::array<int, 2> conform_options{id_strict, id_filter};
 constexpr std::array<int, 6> pack_options{id_nodes, id_tasks,  id_arrivals,
                                           id_seed,  id_policy, id_time};
+constexpr std::array<int, 8> replay_options{id_cluster, id_projects,   id_trace,       id_policy,
+                                            id_limits,  id_checkpoint, id_one_project, id_html};
+constexpr std::array<int, 7> what_if_options{id_cluster, id_projects, id_trace,     id_with,
+                                             id_policy,  id_limits,   id_checkpoint};
 constexpr auto verbs = std::to_array<Verb>({
     {"conform", conform_options, conform_command},
     {"pack", pack_options, pack_command},
+    {"replay", replay_options, replay_command},
+    {"what-if", what_if_options, what_if_command},
 });
 
-Error unknown_verb(std::string_view word) {
+std::vector<std::string_view> verb_names() {
   std::vector<std::string_view> names;
   for (const Verb& verb : verbs) names.push_back(verb.name);
+  return names;
+}
+
+Error unknown_verb(std::string_view word) {
+  const auto names = verb_names();
   const auto near = nearest(word, names);
-  return {Errc::usage,
-          format("unknown command {}; {}", quoted(word),
-                 near.empty() ? "known are conform and pack" : format("did you mean '{}'?", near))};
+  return {Errc::usage, format("unknown command {}; {}", quoted(word),
+                              near.empty() ? format("known are {}", fmt::join(names, ", "))
+                                           : format("did you mean '{}'?", near))};
 }
 
 bool belongs_to(const Verb& verb, int id) {
@@ -74,7 +104,8 @@ bool belongs_to(const Verb& verb, int id) {
 }
 
 Result<int> run_verb(Program&, Arguments arguments) {
-  if (arguments.operands.empty()) return Error{Errc::usage, "what to do? conform or pack"};
+  if (arguments.operands.empty())
+    return Error{Errc::usage, format("what to do? One of {}", fmt::join(verb_names(), ", "))};
   const std::string word = arguments.operands.front();
   arguments.operands.erase(arguments.operands.begin());
   const auto verb =

@@ -17,10 +17,21 @@ enum : int {
   id_seed,
   id_policy,
   id_time,
+  // replay, what-if
+  id_cluster,
+  id_projects,
+  id_trace,
+  id_with,
+  id_limits,
+  id_checkpoint,
+  id_one_project,
+  id_html,
 };
 
 /// Each gets its own options and, as operands, what stands behind its name. The exit code.
 Result<int> conform_command(const commands::Arguments& arguments);
 Result<int> pack_command(const commands::Arguments& arguments);
+Result<int> replay_command(const commands::Arguments& arguments);
+Result<int> what_if_command(const commands::Arguments& arguments);
 
 }  // namespace rota::sim

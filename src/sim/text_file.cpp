@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 
@@ -34,6 +35,20 @@ Result<std::string> read_text_file(const std::string& path, std::size_t size_max
       return Error{Errc::too_large, format("{}: more than {} bytes of text", path, size_max)};
     text.append(block.data(), static_cast<std::size_t>(size));
   }
+}
+
+Result<void> write_text_file(const std::string& path, std::string_view text) {
+  const auto failed = [&] {
+    return Error{Errc::io_failed, format("cannot write {}: {}", path, std::strerror(errno))};
+  };
+  errno = 0;
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) return failed();
+  const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int reason = errno;
+  if (std::fclose(file) == 0 && is_written) return {};
+  if (!is_written) errno = reason;
+  return failed();
 }
 
 }  // namespace rota::sim

@@ -48,7 +48,7 @@ like "$(pack more 2>&1)" "what is 'more'\?" "no operands"
 like "$(pack --strict 2>&1)" "pack does not take --strict" "an option of another command"
 like "$(rsim pack 2>&1)" "which nodes\? --nodes=FILE" "it asks for the files"
 like "$(rsim pakc 2>&1)" "unknown command 'pakc'; did you mean 'pack'\?" "an unknown command"
-like "$(rsim qqqqqqq 2>&1)" "known are conform and pack" "nothing is near that"
+like "$(rsim qqqqqqq 2>&1)" "known are conform, pack, replay" "nothing is near that"
 sed 's/gpu_models/gpu_model/' "$sample/tasks.csv" >"$test_dir/tasks.csv"
 pack --tasks "$test_dir/tasks.csv" >"$test_dir/out" 2>&1
 is "$?,$(cat "$test_dir/out")" \
