@@ -26,10 +26,10 @@ class Reader {
  public:
   explicit Reader(const std::string& file) : file_(file) {}
 
-  Result<Org> read(std::string_view text) {
-    ROTA_TRY(const auto root, yaml_parse(text, file_, bounds));
+  /// Nothing is an organisation too: only the `default` project.
+  Result<Org> read(const YamlNode* root) {
     Org org;
-    if (root) ROTA_CHECK(read_sections(*root, org));
+    if (root != nullptr) ROTA_CHECK(read_sections(*root, org));
     normalize(org);
     if (const auto fault = find_fault(org)) return place_of(*fault);
     return org;
@@ -185,7 +185,12 @@ void append_items(std::string& out, std::string_view section, const std::vector<
 }  // namespace
 
 Result<Org> org_parse(std::string_view text, const std::string& name) {
-  return Reader(name).read(text);
+  ROTA_TRY(const auto root, yaml_parse(text, name, bounds));
+  return Reader(name).read(root ? &*root : nullptr);
+}
+
+Result<Org> org_read(const YamlNode& root, const std::string& name) {
+  return Reader(name).read(&root);
 }
 
 Result<Org> org_load(const std::string& path) {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "common/result.h"
+#include "common/yaml.h"
 #include "model/project.h"
 
 namespace rota {
@@ -14,6 +15,8 @@ namespace rota {
 Result<Org> org_load(const std::string& path);
 /// The same for text that is already here; `name` stands where the file's name would.
 Result<Org> org_parse(std::string_view text, const std::string& name);
+/// The same for the sections as part of another file, which `name` names.
+Result<Org> org_read(const YamlNode& root, const std::string& name);
 
 /// The text that org_parse reads back as this Org (serial numbers apart): what is not as by
 /// default.
