@@ -103,7 +103,7 @@ _rota_operand() {
       else
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
       fi ;;
-    rsim) mapfile -t COMPREPLY < <(compgen -W "conform pack replay what-if" -- "$word"; compgen -f -- "$word") ;;
+    rsim) mapfile -t COMPREPLY < <(compgen -W "conform pack replay what-if scenario" -- "$word"; compgen -f -- "$word") ;;
   esac
 }
 

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <chrono>
 
-#include "common/config_table.h"
 #include "common/escape.h"
 #include "common/format.h"
-#include "common/nearest.h"
 #include "common/units.h"
 #include "model/org_yaml.h"
 #include "sched/policy_config.h"
+#include "sim/policy_keys.h"
 #include "sim/progress.h"
 #include "sim/rsim_options.h"
 
@@ -19,26 +18,11 @@ namespace {
 
 using namespace commands;
 
-constexpr std::string_view section = "scheduler.";
-
-Error unknown_key(std::string_view key) {
-  std::vector<std::string_view> known;
-  for (const ConfigKey& each : config_keys())
-    if (each.name.starts_with(section)) known.push_back(each.name.substr(section.size()));
-  const auto near = nearest(key, known);
-  return {Errc::usage, format("unknown key {}; {}", quoted(key),
-                              near.empty() ? format("known are {}", fmt::join(known, ", "))
-                                           : format("did you mean '{}'?", near))};
-}
-
 Result<void> assign(Config& config, std::string_view setting) {
   const std::size_t equals = setting.find('=');
   if (equals == std::string_view::npos)
     return Error{Errc::usage, format("{} is not KEY=VALUE", quoted(setting))};
-  const std::string_view key = setting.substr(0, equals);
-  const std::string name = format("{}{}", section, key);
-  if (config_find(name) == nullptr) return unknown_key(key);
-  return config_assign(config, name, std::string(setting.substr(equals + 1)));
+  return policy_assign(config, setting.substr(0, equals), std::string(setting.substr(equals + 1)));
 }
 
 Result<SimTime> checkpoint_of(const Given& given) {

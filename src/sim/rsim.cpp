@@ -50,11 +50,12 @@ constexpr auto table = std::to_array<Option>({
     version_option,
 });
 
-constexpr std::array<std::string_view, 4> synopses{
+constexpr std::array<std::string_view, 5> synopses{
     "[OPTION...] conform FILE...",
     "[OPTION...] pack --nodes=FILE --tasks=FILE --arrivals=FILE",
     "[OPTION...] replay --cluster=FILE --trace=FILE",
     "[OPTION...] what-if --cluster=FILE --trace=FILE --with=FILE",
+    "[OPTION...] scenario FILE...",
 };
 
 constexpr Command command{
@@ -82,6 +83,7 @@ constexpr auto verbs = std::to_array<Verb>({
     {"pack", pack_options, pack_command},
     {"replay", replay_options, replay_command},
     {"what-if", what_if_options, what_if_command},
+    {"scenario", {}, scenario_command},
 });
 
 std::vector<std::string_view> verb_names() {

@@ -32,6 +32,7 @@ enum : int {
 Result<int> conform_command(const commands::Arguments& arguments);
 Result<int> pack_command(const commands::Arguments& arguments);
 Result<int> replay_command(const commands::Arguments& arguments);
+Result<int> scenario_command(const commands::Arguments& arguments);
 Result<int> what_if_command(const commands::Arguments& arguments);
 
 }  // namespace rota::sim
