@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 
 sample=$top_srcdir/testsuite/replay
-plan 46
+plan 47
 
 # replay OPTION...: the small trace on the small cluster.
 replay() {
@@ -29,6 +29,13 @@ is "$(replay)" "$(replay)" "the same twice"
 gzip -c "$sample/trace.csv" >"$test_dir/trace.csv.gz"
 is "$(replay --trace "$test_dir/trace.csv.gz")" "$(replay)" "a gzipped trace"
 is "$(replay 2>&1 >/dev/null)" "" "no progress bar where nobody watches"
+if command -v script >/dev/null; then
+  # Standard error alone is a terminal there.
+  bar=$(script -qec "rsim replay --cluster '$sample/cluster.yaml' --trace '$sample/trace.csv' >'$test_dir/out'" /dev/null)
+  like "$bar" 'replay \[ *\]   0 %' "a progress bar on a terminal"
+else
+  skip 1 "no script(1)"
+fi
 
 json=$(replay --projects "$sample/projects.yaml" --json)
 is "$(jq -c keys <<<"$json")" '["all","fairness","gpus","makespan_seconds","nodes","projects","timeline"]' "--json: the whole"

@@ -6,6 +6,7 @@
 #include "common/format.h"
 #include "model/org_yaml.h"
 #include "sample_file.h"
+#include "sim/progress.h"
 #include "sim/replay_html.h"
 #include "sim/replay_report.h"
 #include "sim/svg_plot.h"
@@ -185,6 +186,13 @@ TEST(Plot, AreasFillTheFrame) {
   EXPECT_NE(plot.find("style=\"fill:var(--c3)\" d=\"M64.0 116.0H444.0L444.0 12.0H824.0"),
             std::string::npos)
       << plot;
+}
+
+TEST(Progress, ShowsHowFarItIs) {
+  EXPECT_EQ(Progress::line("replay", 0, 8), "replay [" + std::string(40, ' ') + "]   0 %");
+  EXPECT_EQ(Progress::line("replay", 4, 8),
+            "replay [" + std::string(20, '=') + std::string(20, ' ') + "]  50 %");
+  EXPECT_EQ(Progress::line("after", 8, 8), "after [" + std::string(40, '=') + "] 100 %");
 }
 
 }  // namespace
