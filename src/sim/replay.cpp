@@ -26,6 +26,7 @@ JobSpec spread_over(const TraceJob& job, std::uint32_t node_count) {
   spec.node_count = node_count;
   spec.task_count = is_even ? node_count : job.gpu_count;
   spec.task.gpu_count = job.gpu_count / spec.task_count;
+  spec.task.gpu_share = job.gpu_share;
   const std::uint32_t cpus = (job.cpu_count + spec.task_count - 1) / spec.task_count;
   spec.task.cpu_count = std::max<std::uint32_t>(cpus, 1);
   spec.task.memory_bytes = (job.memory_bytes + spec.task_count - 1) / spec.task_count;
@@ -43,13 +44,15 @@ class Shapes {
 
   /// None: it would never fit.
   const std::optional<JobSpec>& find(const TraceJob& job) {
-    const auto key = std::tuple(job.gpu_count, job.cpu_count, job.memory_bytes);
+    const auto key = Key(job.gpu_count, job.gpu_share, job.cpu_count, job.memory_bytes);
     const auto [at, is_new] = found_.try_emplace(key);
     if (is_new) at->second = search(job);
     return at->second;
   }
 
  private:
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t>;
+
   std::optional<JobSpec> search(const TraceJob& job) const {
     if (job.gpu_count <= gpus_per_node_) return fitting(job, 1);
     for (std::uint32_t part = gpus_per_node_; part > 0; --part) {
@@ -67,7 +70,7 @@ class Shapes {
 
   const VirtualCluster& cluster_;
   std::uint32_t gpus_per_node_, node_count_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::optional<JobSpec>> found_;
+  std::map<Key, std::optional<JobSpec>> found_;
 };
 
 /// Whole seconds, as limits are; 0 is no limit.
@@ -138,7 +141,7 @@ ReplayLog replay(const ClusterDescription& description, const Org& org, const Tr
     spec.project = trace.projects[job.project];
     spec.time_limit_seconds = limit_of(job.duration, options.limits);
     cluster.submit(std::move(spec), job.duration);
-    log.jobs.push_back({job.submitted, job.duration, job.gpu_count, job.project});
+    log.jobs.push_back({job.submitted, job.duration, job.gpu_amount(), job.project});
   }
   cluster.run_out();
   log.happenings = cluster.take_happenings();

@@ -32,8 +32,8 @@ struct ReplayOptions {
 struct ReplayJob {
   SimTime submitted = 0;
   SimTime work = 0;
-  std::uint32_t gpu_count = 0;
-  std::uint32_t project = 0;  // in ReplayLog::projects
+  std::int64_t gpu_amount = 0;  // millionths of GPUs
+  std::uint32_t project = 0;    // in ReplayLog::projects
 };
 
 /// All that happened, for the report to count.

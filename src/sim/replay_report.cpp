@@ -59,6 +59,8 @@ class Curve {
   std::vector<double> sums_;
 };
 
+double gpus_of(const ReplayJob& job) { return static_cast<double>(job.gpu_amount) / gpu_unit; }
+
 struct JobSums {
   SimTime ran = 0;  // in all of its runs
   SimTime started = 0;
@@ -123,21 +125,21 @@ class Counter {
       case What::started:
         waiting_.set(at, waiting - 1);
         sums.started = at;
-        hold(job.project, at, held + job.gpu_count);
+        hold(job.project, at, held + gpus_of(job));
         break;
       case What::displaced:
         waiting_.set(at, waiting + 1);
         sums.ran += at - sums.started;
-        hold(job.project, at, held - job.gpu_count);
+        hold(job.project, at, held - gpus_of(job));
         ++projects_[job.project].preemptions;
         projects_[job.project].gpu_hours_lost +=
-            job.gpu_count * static_cast<double>(happening.lost) / hour;
+            gpus_of(job) * static_cast<double>(happening.lost) / hour;
         break;
       case What::ended:
       case What::cancelled:
         sums.ran += at - sums.started;
         sums.ended = at;
-        hold(job.project, at, held - job.gpu_count);
+        hold(job.project, at, held - gpus_of(job));
         break;
     }
   }
@@ -154,13 +156,13 @@ class Counter {
       ++project.jobs;
       const bool finished = sums.ended >= 0;
       const SimTime completion = (finished ? sums.ended : end_) - job.submitted;
-      asked[job.project] += job.gpu_count * static_cast<double>(completion);
+      asked[job.project] += gpus_of(job) * static_cast<double>(completion);
       if (!finished) {
         ++project.unfinished;
         continue;
       }
       ++project.finished;
-      worked[job.project] += job.gpu_count * static_cast<double>(job.work);
+      worked[job.project] += gpus_of(job) * static_cast<double>(job.work);
       waits[job.project].push_back(completion - sums.ran);
       completions[job.project].push_back(completion);
     }

@@ -29,9 +29,9 @@ constexpr std::array<std::string_view, 7> sections{"cluster", "policy", "departm
 constexpr std::array<std::string_view, 4> org_sections{"departments", "projects", "queues",
                                                        "users"};
 constexpr std::array<std::string_view, 4> step_keys{"submit", "wait", "cancel", "expect"};
-constexpr std::array<std::string_view, 10> expect_keys{"running", "waiting", "ended", "cancelled",
-                                                       "refused", "held",    "share", "preempted",
-                                                       "nodes",   "idle"};
+constexpr std::array<std::string_view, 11> expect_keys{"running", "waiting",  "ended", "cancelled",
+                                                       "refused", "held",     "share", "preempted",
+                                                       "nodes",   "same_gpu", "idle"};
 
 class Reader {
  public:
@@ -188,6 +188,8 @@ class Reader {
       case Kind::preempted:
       case Kind::node:
         return read_each(kind, value, step);
+      case Kind::same_gpu:
+        return read_groups(value, step);
       case Kind::idle: {
         ROTA_TRY(const auto amount, read_gpus(value, file(), key));
         step.expectations.push_back({.kind = kind, .mark = mark, .amount = amount});
@@ -199,6 +201,19 @@ class Reader {
         return {};
       }
     }
+  }
+
+  /// [[a, b], [c, d]]: one for every group of jobs.
+  Result<void> read_groups(const YamlNode& value, ExpectStep& step) {
+    const std::string_view key = name_of(Kind::same_gpu);
+    if (!value.is_list() || value.items.empty() || !value.items.front().is_list())
+      return at(value, format("{}: lists of jobs are needed here, such as [[a, b]]", key));
+    for (const YamlNode& group : value.items) {
+      ROTA_TRY(auto names, read_jobs(group, key));
+      step.expectations.push_back(
+          {.kind = Kind::same_gpu, .mark = group.mark, .names = std::move(names)});
+    }
+    return {};
   }
 
   /// One for every key below it: {team-a: 4, team-b: 2}.

@@ -32,7 +32,8 @@ struct Expectation {
     share,      // GPUs that are a project's or department's due
     preempted,  // how often a job had to make way
     node,       // exactly these jobs on a node
-    idle,       // GPUs that nobody holds
+    same_gpu,   // these jobs are on one GPU
+    idle,       // GPUs that nobody has any part of
   };
   Kind kind = Kind::running;
   YamlMark mark;

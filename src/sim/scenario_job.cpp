@@ -58,13 +58,31 @@ class JobReader {
 
   Result<void> read_size() {
     JobSpec& spec = job_.spec;
-    ROTA_TRY(spec.task.gpu_count, count("gpus", 0, 0, JobBounds::gpus_per_task_max));
+    ROTA_CHECK(read_gpu_request());
     ROTA_TRY(spec.task.cpu_count, count("cpus", 1, 1, JobBounds::cpus_per_task_max));
     ROTA_TRY(spec.task_count, count("tasks", 1, 1, JobBounds::task_count_max));
     ROTA_TRY(spec.node_count, count("nodes", 0, 1, JobBounds::node_count_max));
     if (const YamlNode* node = keys_.find("memory")) {
       ROTA_TRY(spec.task.memory_bytes, yaml_size(*node, file_, "memory", std::uint64_t{1} << 43));
     }
+    return {};
+  }
+
+  /// Whole ones, or a part of one.
+  Result<void> read_gpu_request() {
+    const YamlNode* node = keys_.find("gpus");
+    if (node == nullptr) return {};
+    ROTA_TRY(const std::int64_t amount, read_gpus(*node, file_, "gpus"));
+    TaskRequest& task = job_.spec.task;
+    if (amount > 0 && amount < gpu_unit) {
+      task.gpu_count = 1;
+      task.gpu_share = static_cast<std::uint32_t>(amount);
+      return {};
+    }
+    if (amount % gpu_unit != 0 || amount > JobBounds::gpus_per_task_max * gpu_unit)
+      return at(*node, format("gpus must be a whole number up to {}, or a part of one GPU",
+                              JobBounds::gpus_per_task_max));
+    task.gpu_count = static_cast<std::uint32_t>(amount / gpu_unit);
     return {};
   }
 

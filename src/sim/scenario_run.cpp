@@ -143,11 +143,37 @@ class Player {
         return compare_amounts(expectation, quota_of(subject).allocatable(gpu), 6);
       case Kind::idle:
         return compare_amounts(expectation, idle(), 6);
+      case Kind::same_gpu:
+        return check_same_gpu(expectation);
       case Kind::preempted:
         return compare_amounts(expectation, preemptions_of(subject), 0);
       default:
         return compare_names(expectation);
     }
+  }
+
+  /// "n1[0,3]": where a job is; "nowhere".
+  std::string spots_text(const std::string& name) const {
+    std::string text;
+    if (const auto at = numbers_.find(name); at != numbers_.end())
+      for (const NodePart& part : cluster_.jobs()[at->second].placement)
+        text += format("{}{}[{}]", text.empty() ? "" : ",", cluster_.node_name(part.node),
+                       fmt::join(part.gpus, ","));
+    return text.empty() ? "nowhere" : text;
+  }
+
+  void check_same_gpu(const Expectation& expectation) {
+    std::string came;
+    bool is_one = true;
+    for (const std::string& name : expectation.names) {
+      const std::string spots = spots_text(name);
+      is_one = is_one && spots != "nowhere" && spots == spots_text(expectation.names.front());
+      came += format("{}{} on {}", came.empty() ? "" : ", ", name, spots);
+    }
+    if (is_one)
+      ++outcome_.passed;
+    else
+      fail(expectation, names_text(expectation.names) + " on one GPU", std::move(came));
   }
 
   void compare_names(const Expectation& expectation) {

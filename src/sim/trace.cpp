@@ -7,6 +7,7 @@
 
 #include "common/escape.h"
 #include "common/format.h"
+#include "common/units.h"
 #include "sim/csv.h"
 #include "sim/text_file.h"
 
@@ -51,7 +52,9 @@ class Reader {
     ROTA_TRY(job.duration, row.decimal(duration_s, 3, 0, JobBounds::time_limit_seconds_max));
     ROTA_TRY(const auto gpu_count, row.number(gpus, 0, gpus_max));
     job.gpu_count = static_cast<std::uint32_t>(gpu_count);
-    if (!row.field(gpu_fraction).empty()) ROTA_CHECK(check_fraction(row, job));
+    if (!row.field(gpu_fraction).empty() && job.gpu_count > 0) {
+      ROTA_TRY(job.gpu_share, read_share(row));
+    }
     if (!row.field(cpus).empty()) {
       ROTA_TRY(const auto count, row.decimal(cpus, 0, 0, cpus_max));
       job.cpu_count = static_cast<std::uint32_t>(count);
@@ -64,12 +67,14 @@ class Reader {
     return job;
   }
 
-  /// Whole GPUs only, until jobs can ask for less.
-  static Result<void> check_fraction(const CsvTable& row, const TraceJob& job) {
+  /// All of a GPU is no share.
+  static Result<std::uint32_t> read_share(const CsvTable& row) {
     ROTA_TRY(const auto micro, row.decimal(gpu_fraction, 6, 0, 1));
-    if (micro == gpu_unit || job.gpu_count == 0) return {};
-    return row.fault(gpu_fraction, format("{}: only whole GPUs can be replayed, so 1 or empty",
-                                          quoted(row.field(gpu_fraction))));
+    if (micro < JobBounds::gpu_share_min)
+      return row.fault(gpu_fraction, format("{} is not a part of a GPU from {} to 1",
+                                            quoted(row.field(gpu_fraction)),
+                                            decimal_format(JobBounds::gpu_share_min, 6)));
+    return micro == gpu_unit ? 0 : static_cast<std::uint32_t>(micro);
   }
 
   Result<std::uint32_t> project_of(const CsvTable& row) {

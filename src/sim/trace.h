@@ -16,9 +16,15 @@ struct TraceJob {
   SimTime submitted = 0;
   SimTime duration = 0;
   std::uint32_t gpu_count = 0;
+  std::uint32_t gpu_share = 0;     // of each of them, in millionths; 0: all of it
   std::uint32_t cpu_count = 0;     // of the whole job; 0: not known
   std::uint64_t memory_bytes = 0;  // the same
   std::uint32_t project = 0;       // its place in Trace::projects
+
+  /// Millionths of GPUs.
+  std::int64_t gpu_amount() const {
+    return std::int64_t{gpu_count} * (gpu_share == 0 ? gpu_unit : gpu_share);
+  }
 };
 
 struct Trace {

@@ -126,6 +126,21 @@ TEST(Replay, FewestNodesOrRefused) {
   EXPECT_EQ(parts("{names: n1, gpus: 8}", "0,3"), "1 ran 10 s") << "a job without GPUs";
 }
 
+// Three halves on one GPU: two at a time.
+TEST(Replay, PartsOfGpus) {
+  const auto root = yaml_parse("nodes: [{names: n1, gpus: 1}]", "c.yaml", {});
+  const auto cluster = cluster_read(**root, "c.yaml");
+  const SampleFile file("submit_s,duration_s,gpus,gpu_fraction\n0,3600,1,.5\n");
+  EXPECT_FALSE(trace_load(file.path(), {}));
+  const SampleFile halves(
+      "submit_s,duration_s,gpus,gpu_fraction\n0,3600,1,0.5\n0,3600,1,0.5\n0,3600,1,0.5\n");
+  const auto trace = trace_load(halves.path(), {});
+  const auto r = report_of(replay(*cluster, even_org(*trace, *cluster), *trace, {}));
+  EXPECT_DOUBLE_EQ(r.makespan_seconds, 7200);
+  EXPECT_DOUBLE_EQ(r.all.gpu_hours_in_quota, 1.5);
+  EXPECT_DOUBLE_EQ(r.all.utilisation, 0.75);
+}
+
 TEST(Replay, Limits) {
   EXPECT_EQ(limits_parse("exact")->kind, Limits::Kind::exact);
   EXPECT_EQ(limits_parse("none")->kind, Limits::Kind::none);

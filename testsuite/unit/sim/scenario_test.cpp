@@ -85,6 +85,13 @@ TEST(Scenario, AStreamComesWhileTimeGoesOn) {
             "5 passed");
 }
 
+TEST(Scenario, PartsOfGpus) {
+  EXPECT_EQ(play("- submit: {name: 'x-[1-3]', project: a, gpus: 0.4}\n"
+                 "- expect: {held: {a: 1.2}, idle: 6, same_gpu: [[x-1, x-2]]}\n"
+                 "- expect: {same_gpu: [[x-1, x-3]]}\n"),
+            "3 passed\n7:23 same_gpu: x-[1,3] on one GPU but x-1 on n1[0], x-3 on n1[1]");
+}
+
 TEST(Scenario, ThePolicyIsThatOfRotaYaml) {
   const std::string before =
       "cluster: {nodes: [{names: n1, gpus: 4}]}\n"
@@ -120,7 +127,11 @@ TEST(Scenario, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(play("- submit: {name: x, project: aa}"),
             "s.yaml:5:30: there is no project 'aa'; did you mean 'a'?");
   EXPECT_EQ(play("- submit: {name: x, gpus: -1}"),
-            "s.yaml:5:27: gpus must be a number from 0 to 1024");
+            "s.yaml:5:27: gpus: '-1' is no number; write digits, such as 4 or 1.5");
+  EXPECT_EQ(play("- submit: {name: x, gpus: 1.5}"),
+            "s.yaml:5:27: gpus must be a whole number up to 1024, or a part of one GPU");
+  EXPECT_EQ(play("- submit: {name: x}\n- expect: {same_gpu: [x]}"),
+            "s.yaml:6:22: same_gpu: lists of jobs are needed here, such as [[a, b]]");
   EXPECT_EQ(play("- submit: {name: x, kind: batch}"),
             "s.yaml:5:27: kind must be one of train, interactive, inference, not 'batch'");
   EXPECT_EQ(play("- submit: {name: x, priority: hihg}").substr(0, 41),

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/units.h"
 #include "sample_file.h"
 
 namespace rota::sim {
@@ -15,8 +16,9 @@ std::string jobs(std::string_view text, const TraceOptions& options = {}) {
   if (!trace) return file.without_path(trace.error().detail);
   std::string all;
   for (const TraceJob& job : trace->jobs)
-    all += format("{}+{} {}/{}/{} {};", job.submitted, job.duration, job.gpu_count, job.cpu_count,
-                  job.memory_bytes, trace->projects[job.project]);
+    all += format("{}+{} {}/{}/{} {};", job.submitted, job.duration,
+                  decimal_format(job.gpu_amount(), 6), job.cpu_count, job.memory_bytes,
+                  trace->projects[job.project]);
   return all;
 }
 
@@ -67,8 +69,10 @@ TEST(Trace, SaysWhatIsWrongAndWhere) {
             "2:3: duration_s: '' is not a decimal number from 0 to 315360000");
   EXPECT_EQ(jobs("submit_s,duration_s,gpus\n0,1,1.5\n"),
             "2:5: gpus: '1.5' is not a number from 0 to 1000000");
-  EXPECT_EQ(jobs("submit_s,duration_s,gpus,gpu_fraction\n0,1,1,0.5\n"),
-            "2:7: gpu_fraction: '0.5': only whole GPUs can be replayed, so 1 or empty");
+  EXPECT_EQ(jobs("submit_s,duration_s,gpus,gpu_fraction\n0,1,1,0.5\n"), "0+1000 0.5/0/0 default;")
+      << "a part of a GPU";
+  EXPECT_EQ(jobs("submit_s,duration_s,gpus,gpu_fraction\n0,1,1,0.001\n"),
+            "2:7: gpu_fraction: '0.001' is not a part of a GPU from 0.01 to 1");
 }
 
 }  // namespace
