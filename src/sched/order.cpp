@@ -222,8 +222,18 @@ WaitingLine::WaitingLine(World& world, IsWorth is_worth)
       walk_(world.quotas, Walk::For::serving,
             [this](QuotaIndex project) { return offer_of(project); }) {}
 
+void WaitingLine::shortest_first() {
+  shortest_first_ = true;
+  changed();
+}
+
 std::optional<Offer> WaitingLine::offer_of(QuotaIndex project) const {
-  for (const World::Head& head : world_.heads(project))
+  return shortest_first_ ? first_of(world_.shortest(project)) : first_of(world_.heads(project));
+}
+
+template <class Heads>
+std::optional<Offer> WaitingLine::first_of(const Heads& heads) const {
+  for (const World::Head& head : heads)
     if (head.members->failed_at != stamp_ && (!is_worth_ || is_worth_(head.key.job, *head.members)))
       return Offer{head.key, head.members->step};
   return std::nullopt;

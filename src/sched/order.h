@@ -94,9 +94,13 @@ class Contest {
 class WaitingLine {
  public:
   /// Whether the first of a class is worth a try at all; cheap, as it is asked of all that wait.
-  using IsWorth = std::function<bool(std::uint32_t job, const QueueClass& members)>;
+  /// Where it is not, it may say why.
+  using IsWorth = std::function<bool(std::uint32_t job, QueueClass& members)>;
 
   explicit WaitingLine(World& world, IsWorth is_worth = {});
+
+  /// From now on the shortest of a project comes first, within its priority.
+  void shortest_first();
 
   std::optional<std::uint32_t> next();
   /// It cannot start now, and neither can those behind it in its class.
@@ -107,9 +111,12 @@ class WaitingLine {
 
  private:
   std::optional<Offer> offer_of(QuotaIndex project) const;
+  template <class Heads>
+  std::optional<Offer> first_of(const Heads& heads) const;
 
   World& world_;
   IsWorth is_worth_;
+  bool shortest_first_ = false;
   std::uint64_t stamp_;
   Walk walk_;
 };

@@ -2,6 +2,7 @@
 #include "sched/pass.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "sched/order.h"
@@ -41,15 +42,33 @@ std::optional<WaitCause> try_to_place(World& world, std::uint32_t index) {
   return cause;
 }
 
+/// The shortest limit of a shape with which a job would delay somebody.
+struct TooLong {
+  std::int32_t limit = std::numeric_limits<std::int32_t>::max();
+  WaitCause cause;
+};
+
+void note_too_long(TooLong& known, const TooLong& found) {
+  if (found.limit < known.limit) known = found;
+}
+
 void allocate(World& world) {
   world.reservations.clear();
   const auto keeps_more = [&world] {
     return world.reservations.all().size() < world.policy.reservations_max;
   };
+  // Where one of a shape would delay somebody, longer ones of it would as well.
+  std::map<const JobShape*, TooLong> too_long;
   // What found no room is offered again only where a place may be kept for it.
-  WaitingLine line(world, [&](std::uint32_t job, const QueueClass& members) {
-    return members.cause.kind == WaitCause::Kind::none || keeps_more() ||
-           !world.job(job).tasks.empty() || !world.found_no_room(world.job(job).shape.get());
+  WaitingLine line(world, [&](std::uint32_t job, QueueClass& members) {
+    if (keeps_more() || !world.job(job).tasks.empty()) return true;
+    const JobShape* shape = world.job(job).shape.get();
+    const auto bound = too_long.find(shape);
+    if (bound != too_long.end() && members.limit > bound->second.limit) {
+      members.cause = bound->second.cause;
+      return false;
+    }
+    return members.cause.kind == WaitCause::Kind::none || !world.found_no_room(shape);
   });
   while (const auto job = line.next()) {
     if (const auto cause = try_to_place(world, *job)) {
@@ -58,8 +77,11 @@ void allocate(World& world) {
           cause->kind == WaitCause::Kind::resources || cause->kind == WaitCause::Kind::reserved;
       if (for_room && keeps_more()) {
         world.reservations.reserve(world, *job);
-        if (!keeps_more()) line.changed();
+        // All places are kept: the rest fills the gaps.
+        if (!keeps_more()) line.shortest_first();
       }
+      if (cause->kind == WaitCause::Kind::reserved && world.job(*job).tasks.empty())
+        note_too_long(too_long[world.job(*job).shape.get()], {world.class_of(*job)->limit, *cause});
       line.give_up(*job);
       continue;
     }
@@ -83,7 +105,7 @@ void note_displaced(World& world, Action action, std::uint32_t taker, std::size_
 template <class Attempt>
 void for_waiting(World& world, Action action, const WaitingLine::IsWorth& is_worth,
                  Attempt attempt) {
-  WaitingLine line(world, [&](std::uint32_t job, const QueueClass& members) {
+  WaitingLine line(world, [&](std::uint32_t job, QueueClass& members) {
     return world.has_turn(action, members) && is_worth(job, members);
   });
   while (const auto job = line.next()) {
@@ -109,6 +131,26 @@ void for_waiting(World& world, Action action, const WaitingLine::IsWorth& is_wor
   world.end_searches(action);
 }
 
+/// GPU seconds that are worked again if these have to start anew.
+double work_lost(const World& world, const std::vector<Unit>& moved) {
+  double lost = 0;
+  for (const Unit& unit : moved) {
+    const std::int64_t started = world.job(unit.job).started;
+    if (started == never) continue;
+    for (const auto task : unit.tasks)
+      lost += static_cast<double>(world.now - started) *
+              static_cast<double>(world.task({unit.job, task}).charge[Resource::gpu]);
+  }
+  return lost;
+}
+
+/// Moves are rare and looking for them is dear: less and less often while there are none.
+void pause_moves(QueueClass& members, std::int64_t now) {
+  constexpr std::int64_t least = 60, most = 3600;
+  members.moves_pause = std::clamp(2 * members.moves_pause, least, most);
+  members.moves_after = now + members.moves_pause;
+}
+
 void consolidate(World& world) {
   if (world.policy.consolidate_jobs_max == 0) return;
   TakeRule rule;
@@ -121,22 +163,42 @@ void consolidate(World& world) {
   };
   rule.may_take_whole = [](std::uint32_t) { return true; };
   rule.accepts = [](const Amount&, const std::vector<Unit>& lost) { return lost.empty(); };
+  // Where places are kept in time it is known what a move saves: the wait of the one it is for.
+  const bool counts_cost = world.policy.reservations_max > 0;
+  double saved = 0;
+  if (counts_cost)
+    rule.pays = [&](const std::vector<Unit>& moved) { return work_lost(world, moved) < saved; };
   std::map<const JobShape*, std::uint64_t> failed;  // shapes, and what had come free by then
   const auto is_worth = [&](std::uint32_t job, const QueueClass& members) {
     const SchedJob& taker = world.job(job);
     // Wherever it is: only if all that is free together would do.
     if (!taker.preemptible || members.step[Resource::gpu] > world.fleet.gpu_free_total())
       return false;
+    if (counts_cost && (members.moves_after > world.now || !world.reservations.start_of(job)))
+      return false;
     const auto at = failed.find(taker.shape.get());
     return !taker.tasks.empty() || at == failed.end() || at->second != world.fleet.freed_count();
   };
-  for_waiting(world, Action::consolidate, is_worth, [&](std::uint32_t job, const Amount&) {
+  if (counts_cost) {
+    // Only for these few; mostly for none of them, and then nobody else is looked at.
+    const auto& kept = world.reservations.all();
+    if (std::none_of(kept.begin(), kept.end(), [&](const Reservation& reservation) {
+          QueueClass* members = world.class_of(reservation.job);
+          return members != nullptr && is_worth(reservation.job, *members);
+        }))
+      return;
+  }
+  for_waiting(world, Action::consolidate, is_worth, [&](std::uint32_t job, const Amount& step) {
     const SchedJob& taker = world.job(job);
+    if (counts_cost)
+      saved = static_cast<double>(*world.reservations.start_of(job) - world.now) *
+              static_cast<double>(step[Resource::gpu]);
     if (stopped_at_gate(world, taker, tasks_to_place(taker))) return false;
     looked_at.clear();
     const auto freed_before = world.fleet.freed_count();
     if (make_room(world, job, rule)) return true;
     world.fleet.forget_freed(freed_before);  // all of it was put back
+    if (counts_cost) pause_moves(*world.class_of(job), world.now);
     if (world.policy.search_work_max > 0) failed[taker.shape.get()] = freed_before;
     return false;
   });

@@ -133,6 +133,12 @@ void Reservations::clear() {
   holds_.clear();
 }
 
+std::optional<std::int64_t> Reservations::start_of(std::uint32_t job) const {
+  for (const Reservation& reservation : all_)
+    if (reservation.job == job) return reservation.start;
+  return std::nullopt;
+}
+
 bool Reservations::fits(const Room& room, const Demand& demand) {
   return demand.devices <= room.gpus && demand.cpu_milli <= room.cpu &&
          demand.memory_bytes <= room.memory;

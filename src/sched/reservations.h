@@ -27,6 +27,8 @@ class Reservations {
   void clear();
 
   const std::vector<Reservation>& all() const { return all_; }
+  /// When the job can start at the latest; none: nothing is kept for it.
+  std::optional<std::int64_t> start_of(std::uint32_t job) const;
   /// The first of those that a task of `job` which ends at `end` would delay on this node; none: it
   /// delays nobody else.
   std::optional<std::uint32_t> delayed_by(std::uint32_t job, NodeIndex node, const Demand& demand,

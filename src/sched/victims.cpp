@@ -219,10 +219,18 @@ class Search {
   }
 
  private:
+  bool is_anybody_there() const {
+    for (QuotaIndex i = 0; i < world_.quotas.size(); ++i)
+      if (!world_.evictable(i).empty() && rule_.may_take_from(i)) return true;
+    return false;
+  }
+
   /// Even if everybody who can be evicted at all were gone. Where nobody may lose anything, all
   /// have to fit together in what is there.
   bool could_ever() {
     const SchedJob& job = world_.job(job_);
+    world_.note_work(world_.quotas.size());
+    if (!is_anybody_there()) return false;
     world_.note_work(2 * world_.fleet.size());
     if (!Bound(world_, job, tasks_).could_place_if_all_left(tasks_.size())) return false;
     if (world_.estimate(job, tasks_)[Resource::gpu] <= world_.fleet.gpu_free_total()) return true;
@@ -282,29 +290,37 @@ class Search {
 
   /// All units that may be taken, without those that are recorded. Collected once: for several
   /// nodes at a time their order does not matter.
-  Units everybody() {
+  const Units& everybody() {
     if (!everybody_) {
       everybody_.emplace();
       for (QuotaIndex i = 0; i < world_.quotas.size(); ++i)
         if (!world_.evictable(i).empty() && rule_.may_take_from(i))
           for (const JobKey& key : world_.evictable(i)) add_units(key.job);
     }
+    if (recorded_.empty()) return *everybody_;
     std::set<TaskRef> recorded;
     for (const Unit& unit : recorded_)
       for (const auto task : unit.tasks) recorded.insert({unit.job, task});
-    Units others;
+    others_.clear();
     for (const Unit& unit : *everybody_) {
       Unit other{unit.job, {}};
       for (const auto task : unit.tasks)
         if (!recorded.contains({unit.job, task})) other.tasks.push_back(task);
-      if (!other.tasks.empty()) others.push_back(std::move(other));
+      if (!other.tasks.empty()) others_.push_back(std::move(other));
     }
-    return others;
+    return others_;
   }
 
   void add_units(std::uint32_t victim) {
     if (victim == job_ || !rule_.may_take(victim)) return;
     const SchedJob& job = world_.job(victim);
+    const auto& sets = job.shape->gang.sets;
+    if (job.tasks.size() == 1 && sets.size() == 1 && sets[0].minimum == 1) {  // most, of very many
+      world_.note_work(10);
+      if (is_placed(job.tasks.front().state) && rule_.may_take_whole(victim))
+        everybody_->push_back({victim, {0}});
+      return;
+    }
     std::vector<bool> gone(job.tasks.size());
     for (bool has_more = true; has_more;) {
       EvictionUnit unit = tasks_to_evict(job, gone);
@@ -328,19 +344,22 @@ class Search {
 
   /// Nodes with victims, those with least room first: the shortest row of them that has enough.
   bool several_nodes(const Units& collected) {
-    std::map<NodeIndex, std::int64_t> freed;
+    constexpr std::int64_t untouched = -1;
+    std::vector<std::int64_t> freed(world_.fleet.size(), untouched);
     for (const Unit& unit : collected)
       for (const auto task : unit.tasks) {
         const Task& t = world_.task({unit.job, task});
-        freed[t.spot.node] += t.charge[Resource::gpu];
+        std::int64_t& gpus = freed[t.spot.node];
+        gpus = std::max<std::int64_t>(gpus, 0) + t.charge[Resource::gpu];
       }
     struct Place {
       NodeIndex node;
       std::int64_t room;
     };
     std::vector<Place> places;
-    for (const auto& [node, gpus] : freed)
-      places.push_back({node, world_.fleet.at(node).gpus_free() * one_gpu + gpus});
+    for (NodeIndex node = 0; node < freed.size(); ++node)
+      if (freed[node] != untouched)
+        places.push_back({node, world_.fleet.at(node).gpus_free() * one_gpu + freed[node]});
     std::stable_sort(places.begin(), places.end(),
                      [](const Place& a, const Place& b) { return a.room < b.room; });
     const std::int64_t wanted = world_.estimate(world_.job(job_), wanted_)[Resource::gpu];
@@ -348,17 +367,17 @@ class Search {
     std::int64_t room = 0;  // without the nodes in the row
     const auto& free = world_.fleet.by_free_gpus();
     for (auto at = free.lower_bound({1, NodeIndex{0}}); at != free.end(); ++at)
-      if (!freed.contains(at->second)) room += at->first * one_gpu;
+      if (freed[at->second] == untouched) room += at->first * one_gpu;
     for (const Unit& unit : recorded_) room += charge_of(world_, unit)[Resource::gpu];
     while (length < places.size() && room < wanted) room += places[length++].room;
     if (room < wanted) return false;
     for (std::size_t more = 1;; more *= 2) {
-      std::set<NodeIndex> picked;
-      for (std::size_t i = 0; i < length; ++i) picked.insert(places[i].node);
+      std::vector<bool> picked(world_.fleet.size());
+      for (std::size_t i = 0; i < length; ++i) picked[places[i].node] = true;
       Units units;
       for (const Unit& unit : collected) {
         const bool touches = std::any_of(unit.tasks.begin(), unit.tasks.end(), [&](auto task) {
-          return picked.contains(world_.task({unit.job, task}).spot.node);
+          return picked[world_.task({unit.job, task}).spot.node];
         });
         if (touches) units.push_back(unit);
       }
@@ -391,6 +410,7 @@ class Search {
     const Units moved = not_restored(units);
     undo();  // the rule looks at what was before
     if (!rule_.accepts(world_.estimate(world_.job(job_), wanted_), lost)) return false;
+    if (rule_.pays && !rule_.pays(moved)) return false;
     if (!compete(units)) return false;
     recorded_ = moved;
     return true;
@@ -478,6 +498,7 @@ class Search {
   Units recorded_;                     // victims of the largest part that was solved
   std::set<Units> tried_;
   std::optional<Units> everybody_;
+  Units others_;  // of those, without the recorded ones
   std::size_t mark_ = 0;
   std::size_t kept_mark_ = 0;
 };

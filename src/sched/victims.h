@@ -29,6 +29,8 @@ struct TakeRule {
   /// Looked at with nothing changed yet: are these losses acceptable. `request`: what the taker
   /// would get for them. Whoever only moves to another place has lost nothing.
   std::function<bool(const Amount& request, const std::vector<Unit>& lost)> accepts;
+  /// The same of all that would have to start again, here or elsewhere; none: whatever it takes.
+  std::function<bool(const std::vector<Unit>& moved)> pays;
 };
 
 /// Makes room for the job by evictions that the rule accepts. True: it is promised its place, and

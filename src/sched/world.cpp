@@ -351,7 +351,7 @@ World::ClassKey World::class_key(const SchedJob& job) const {
                job.preemptible,
                Fill::below,
                job.shape.get(),
-               limit_class(job.limit_seconds),
+               policy.reservations_max > 0 ? limit_class(seconds_planned(job)) : 0,
                0};
   const bool untouched = std::all_of(job.tasks.begin(), job.tasks.end(), [](const Task& task) {
     return task.state == TaskState::waiting;
@@ -404,6 +404,23 @@ void World::refresh(std::uint32_t index) {
   }
 }
 
+bool World::Shorter::operator()(const Head& a, const Head& b) const {
+  if (a.key.priority != b.key.priority) return a.key.priority > b.key.priority;
+  if (a.key.fill != b.key.fill) return a.key.fill < b.key.fill;
+  if (a.members->limit != b.members->limit) return a.members->limit < b.members->limit;
+  return a.key < b.key;
+}
+
+void World::show_head(QuotaIndex project, const Head& head) {
+  seats_[project].heads.insert(head);
+  if (policy.reservations_max > 0) seats_[project].shortest.insert(head);
+}
+
+void World::hide_head(QuotaIndex project, const Head& head) {
+  seats_[project].heads.erase(head);
+  seats_[project].shortest.erase(head);
+}
+
 void World::join_class(std::uint32_t index) {
   const SchedJob& job = jobs_[index];
   const ClassKey key = class_key(job);
@@ -411,14 +428,14 @@ void World::join_class(std::uint32_t index) {
   QueueClass& members = at->second;
   if (is_new) {
     members.step = estimate(job, tasks_to_place(job));
+    members.limit = key.limit;
     class_keys_[&members] = key;
   }
-  auto& heads = seats_[job.project].heads;
   const bool is_first = members.jobs.empty() || is_before(index, members.jobs.front());
   if (is_first && !members.jobs.empty())
-    heads.erase({key_as(key.fill, members.jobs.front()), &members});
+    hide_head(job.project, {key_as(key.fill, members.jobs.front()), &members});
   members.jobs.insert(index, [this](auto a, auto b) { return is_before(a, b); });
-  if (is_first) heads.insert({key_as(key.fill, index), &members});
+  if (is_first) show_head(job.project, {key_as(key.fill, index), &members});
   members_[index].waits_in = &members;
 }
 
@@ -426,16 +443,16 @@ void World::leave_class(std::uint32_t index) {
   QueueClass* members = members_[index].waits_in;
   if (members == nullptr) return;
   members_[index].waits_in = nullptr;
-  auto& heads = seats_[jobs_[index].project].heads;
+  const QuotaIndex project = jobs_[index].project;
   const ClassKey key = class_keys_.at(members);
   const bool was_first = members->jobs.front() == index;
-  if (was_first) heads.erase({key_as(key.fill, index), members});
+  if (was_first) hide_head(project, {key_as(key.fill, index), members});
   members->jobs.erase(index, [this](auto a, auto b) { return is_before(a, b); });
   if (members->jobs.empty()) {
     class_keys_.erase(members);
     classes_.erase(key);
   } else if (was_first) {
-    heads.insert({key_as(key.fill, members->jobs.front()), members});
+    show_head(project, {key_as(key.fill, members->jobs.front()), members});
   }
 }
 

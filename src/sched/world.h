@@ -93,9 +93,12 @@ struct JobKey {
 /// job that is partly placed has a class of its own.
 struct QueueClass {
   JobRow jobs;
+  std::int32_t limit = 0;       // how long they take at most: more for longer ones
   Amount step;                  // what the first of them would take next
   std::uint64_t failed_at = 0;  // the stamp of the action in which it failed last
   std::array<std::uint64_t, action_count> searched_in{};  // passes, by action: 0: never
+  std::int64_t moves_after = 0;  // when it is worth to look again whether others could move for it
+  std::int64_t moves_pause = 0;  // how long that was after the last time
   WaitCause cause;
 };
 
@@ -190,6 +193,13 @@ class World {
     friend bool operator<(const Head& a, const Head& b) { return a.key < b.key; }
   };
   const std::set<Head>& heads(QuotaIndex project) const { return seats_[project].heads; }
+  /// The same with the shortest first where priority and fill are equal: the order in which gaps
+  /// before kept places are filled.
+  struct Shorter {
+    bool operator()(const Head& a, const Head& b) const;
+  };
+  using Shortest = std::set<Head, Shorter>;
+  const Shortest& shortest(QuotaIndex project) const { return seats_[project].shortest; }
   const std::set<JobKey>& evictable(QuotaIndex project) const { return seats_[project].evictable; }
   /// Brings them up to date with what has changed; call before looking.
   void refresh();
@@ -225,6 +235,7 @@ class World {
   };
   struct Seat {
     std::set<Head> heads;
+    Shortest shortest;  // only kept where places are kept in time
     std::set<JobKey> evictable;
   };
   struct Membership {
@@ -247,6 +258,8 @@ class World {
   void detach(TaskRef ref);
   void touch(std::uint32_t job);
   void refresh(std::uint32_t job);
+  void show_head(QuotaIndex project, const Head& head);
+  void hide_head(QuotaIndex project, const Head& head);
   void join_class(std::uint32_t job);
   void leave_class(std::uint32_t job);
   ClassKey class_key(const SchedJob& job) const;

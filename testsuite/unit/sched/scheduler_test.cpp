@@ -474,6 +474,39 @@ TEST(SchedulerTime, APlaceKeptForALaterJobBindsNoEarlierOne) {
   EXPECT_EQ(cluster.plan(), "evict b2 for d2");
 }
 
+// The two of old are kept places for; what is left is filled with the shortest first, whoever is
+// older, but never against a priority.
+TEST(SchedulerTime, GapsAreFilledWithTheShortestFirst) {
+  Policy policy = live_policy();
+  policy.reservations_max = 1;
+  Cluster cluster("n0 gpus=4", "", policy);
+  cluster.submit("base gpus=2 limit=1000");
+  EXPECT_EQ(cluster.plan(), "start base on n0[0-1]");
+  cluster.submit(
+      "first gpus=4 limit=50; long gpus=1 limit=900; short gpus=1 limit=10; mid gpus=1 limit=300");
+  EXPECT_EQ(cluster.plan(), "start short on n0[2]; start mid on n0[3]");
+  cluster.submit("urgent gpus=1 limit=600 priority=60; brief gpus=1 limit=20");
+  cluster.end_job(4);
+  EXPECT_EQ(cluster.plan(), "start urgent on n0[2]");
+}
+
+// One GPU is idle on each of two nodes. A move makes room for two, at the cost of the work done so
+// far by the one that moves; without it the two would start when the others are over, at 2000.
+TEST(SchedulerTime, AMoveMustSaveMoreThanItLoses) {
+  const auto plan_at = [](std::int64_t time) {
+    Cluster cluster("n0 gpus=2; n1 gpus=2");
+    cluster.submit("x gpus=1; y gpus=1 limit=1000; z gpus=1 limit=1000");
+    EXPECT_EQ(cluster.plan(), "start x on n0[0]; start y on n0[1]; start z on n1[0]");
+    cluster.end_job(1);
+    EXPECT_EQ(cluster.plan(), "");
+    cluster.now = time;
+    cluster.submit("two gpus=2 limit=10");
+    return cluster.plan();
+  };
+  EXPECT_EQ(plan_at(1600), "evict y for two");  // 600 GPU seconds against 800
+  EXPECT_EQ(plan_at(1700), "");                 // 700 against 600
+}
+
 TEST(SchedulerTime, AStreamOfSmallJobsNeverStarvesAGang) {
   for (const std::uint64_t limit : {100, 0}) {  // 0: nobody says how long it takes
     const GangStart gang = gang_in_a_stream(live_policy(), limit);
