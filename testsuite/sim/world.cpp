@@ -41,7 +41,7 @@ World::World(Options options) : options_(options), random_(options.seed) {
       Gpu gpu;
       gpu.uuid = format("GPU-{}-{}", i, g);
       gpu.index = static_cast<std::uint32_t>(g);
-      gpu.memory_bytes = std::uint64_t{32} << 30;
+      gpu.memory_bytes = static_cast<std::uint64_t>(gpu_memory_mib) << 20;
       node.inventory.gpus.push_back(gpu);
     }
   }
@@ -82,6 +82,11 @@ World::World(Options options) : options_(options), random_(options.seed) {
 }
 
 World::~World() = default;
+
+std::int64_t gpu_mib_of(const NodePart& part) {
+  if (part.gpu_memory_mib > 0) return part.gpu_memory_mib;
+  return part.gpu_share > 0 ? part.gpu_share * gpu_memory_mib / gpu_unit : gpu_memory_mib;
+}
 
 /// A part of its GPUs, as a share or as memory.
 void World::share_gpus(TaskRequest& task) {

@@ -29,6 +29,10 @@ enum class Mistake {
 };
 const char* name_of(Mistake mistake);
 
+/// What every GPU has, and what a job's part has of each of its own.
+inline constexpr std::int64_t gpu_memory_mib = 32 << 10;
+std::int64_t gpu_mib_of(const NodePart& part);
+
 struct Options {
   std::uint64_t seed = 1;
   int node_count = 6;
@@ -73,7 +77,7 @@ class World {
   struct Process {
     RunId run;
     std::set<std::string> gpus;
-    std::int64_t gpu_share = 0;  // of each of them, in millionths
+    std::int64_t gpu_mib = 0;  // of each of them
     bool alive = true;
     bool started = false;
     bool end_ordered = false;

@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "common/format.h"
-#include "common/units.h"
 #include "model/org_diff.h"
 #include "sim/world.h"
 
@@ -19,8 +18,9 @@ std::string World::check_engine() const {
   if (!engine_) return {};
   struct Held {
     std::uint64_t cpus = 0, memory = 0;
-    std::map<std::uint16_t, JobId> gpus;  // whole
-    std::map<std::uint16_t, std::int64_t> shared;
+    std::map<std::uint16_t, JobId> gpus;           // whole
+    std::map<std::uint16_t, std::int64_t> shared;  // what projects are charged
+    std::map<std::uint16_t, std::int64_t> mib;     // memory asked for is charged rounded up
   };
   std::map<NodeId, Held> held;
   for (const auto& [id, job] : engine_->jobs()) {
@@ -32,9 +32,10 @@ std::string World::check_engine() const {
       tasks += part.task_count;
       for (const auto gpu : part.gpus) {
         if (part.gpu_share > 0) {
-          if ((node.shared[gpu] += part.gpu_share) > gpu_unit)
-            return format("GPU {} of node {} is given out {} times", gpu, part.node.value,
-                          decimal_format(node.shared[gpu], 6));
+          node.shared[gpu] += part.gpu_share;
+          if ((node.mib[gpu] += gpu_mib_of(part)) > gpu_memory_mib)
+            return format("{} MiB of GPU {} of node {} are given out", node.mib[gpu], gpu,
+                          part.node.value);
         } else if (!node.gpus.emplace(gpu, id).second) {
           return format("GPU {} of node {} is held by jobs {} and {}", gpu, part.node.value,
                         node.gpus[gpu].value, id.value);
@@ -118,9 +119,9 @@ std::string World::check_reality() const {
         return format("job {} runs twice at once: restarts {} and {}", process.run.job.value,
                       at->second, process.run.restart);
       for (const auto& gpu : process.gpus)
-        if ((used[gpu] += process.gpu_share) > gpu_unit)
-          return format("{} is used {} times, the last by job {}", gpu,
-                        decimal_format(used[gpu], 6), process.run.job.value);
+        if ((used[gpu] += process.gpu_mib) > gpu_memory_mib)
+          return format("{} MiB of {} are used, the last by job {}", used[gpu], gpu,
+                        process.run.job.value);
     }
   }
   return {};

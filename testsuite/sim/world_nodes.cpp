@@ -251,8 +251,7 @@ void World::start_processes(int index, const gpud::StartStep& step) {
   Process process;
   process.run = run;
   process.gpus.insert(step.launch.gpu_uuids.begin(), step.launch.gpu_uuids.end());
-  const std::uint32_t share = step.launch.part.gpu_share;
-  process.gpu_share = share > 0 ? share : gpu_unit;
+  process.gpu_mib = gpu_mib_of(step.launch.part);
   node.processes.push_back(process);
   if (options_.mistake == Mistake::launch_twice && chance(0.05)) node.processes.push_back(process);
   say(format("{} starts job {} restart {}", node.name, run.job.value, run.restart));
