@@ -85,7 +85,10 @@ constexpr auto fields = std::to_array<JobField>({
      [](Out out, View job) { out += reason_of(job).empty() ? "None" : reason_of(job); }},
     {0, "reason_detail", "DETAIL", [](Out out, View job) { out += job.reason; }},
     {'V', "submit_time", "SUBMIT_TIME", [](Out out, View job) { append_time(out, job.submit_time); }},
-    {'S', "start_time", "START_TIME", [](Out out, View job) { append_time(out, job.start_time); }},
+    {'S', "start_time", "START_TIME",
+     [](Out out, View job) {
+       append_time(out, job.expected_start ? job.expected_start : job.start_time);
+     }},
     {'e', "end_time", "END_TIME", [](Out out, View job) { append_time(out, job.end_time); }},
     {0, "restarts", "RESTARTS", [](Out out, View job) { append_number(out, job.restarts); }},
     {0, "preemptions", "PREEMPTIONS",

@@ -94,6 +94,7 @@ void write_job(JsonWriter& json, const JobView& job) {
   json.field("preemptible", job.spec.is_preemptible());
   json.field("preemptions", job.preemptions);
   json.field_or_null("displaced", !job.displaced.empty(), job.displaced);
+  json.field_or_null("expected_start_time", bool(job.expected_start), rfc3339(job.expected_start));
   json.end_object();
 }
 

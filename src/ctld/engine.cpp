@@ -119,6 +119,7 @@ void Engine::advance(Job& job, JobEvent event, JobState final_state) {
 void Engine::schedule(Now now) {
   if (!plan_needed_) return;
   plan_needed_ = false;
+  planned_at_ = now;
   sched::Plan plan = scheduler_.plan(seconds_of(now));
   for (auto& start : plan.starts) this->start(jobs_.at(start.job), std::move(start.placement), now);
   for (const auto& eviction : plan.evictions) preempt(jobs_.at(eviction.job), eviction);

@@ -189,6 +189,7 @@ class Engine {
   void settle_reported(Node& node, const proto::RunReport& report, Now now);
   void settle_unreported(Node& node, const std::set<RunId>& reported, bool rebooted, Now now);
   std::string reason_of(const Job& job, const sched::Wait& wait) const;
+  WallTime expected_start(const Job& job) const;
 
   EngineSettings settings_;
   std::map<JobId, Job> jobs_;
@@ -202,6 +203,7 @@ class Engine {
   RequestLog requests_;
   OrgBook org_;
   bool plan_needed_ = true;
+  Now planned_at_;  // when the last plan was made
 
   std::set<JobId> dirty_;
   Effects effects_;

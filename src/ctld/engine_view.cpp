@@ -1,5 +1,8 @@
 // ctld/engine_view.cpp - jobs and nodes as people see them.
+#include <algorithm>
+
 #include "common/format.h"
+#include "common/units.h"
 #include "ctld/engine.h"
 
 namespace rota::ctld {
@@ -34,6 +37,13 @@ std::string Engine::reason_of(const Job& job, const sched::Wait& wait) const {
   return {};
 }
 
+WallTime Engine::expected_start(const Job& job) const {
+  const auto start = scheduler_.expected_start(job.id);
+  if (!start) return {};
+  const std::int64_t seconds = std::max<std::int64_t>(0, *start - seconds_of(planned_at_));
+  return {planned_at_.wall.microseconds + seconds * 1'000'000};
+}
+
 JobView Engine::view(const Job& job) const {
   JobView view;
   view.id = job.id;
@@ -54,7 +64,11 @@ JobView Engine::view(const Job& job) const {
   }
   view.elapsed_ms = job.last->elapsed_ms;
   sched::Wait wait;
-  if (job.state == JobState::pending) wait = scheduler_.wait_of(job);
+  if (job.state == JobState::pending) {
+    wait = scheduler_.wait_of(job);
+    view.expected_start = expected_start(job);
+    if (view.expected_start) wait.text += "; starts by " + rfc3339(view.expected_start);
+  }
   view.wait = wait.why;
   view.reason = reason_of(job, wait);
   view.preemptions = job.preemptions;

@@ -265,12 +265,13 @@ struct JobView {
   std::uint32_t preemptions = 0;
   std::string displaced;        // who took its place last, and by what right
   std::int64_t gpu_amount = 0;  // of gpu_unit: held, or asked for
+  WallTime expected_start;      // while it waits and a place is kept for it: by then, at the latest
 
   friend bool operator==(const JobView&, const JobView&) = default;
   static auto fields(auto& m) {
     return std::tie(m.id, m.spec, m.owner, m.state, m.restarts, m.gpu_count, m.nodes, m.submit_time,
                     m.start_time, m.end_time, m.exit_code, m.exit_signal, m.elapsed_ms, m.wait,
-                    m.reason, m.preemptions, m.displaced, m.gpu_amount);
+                    m.reason, m.preemptions, m.displaced, m.gpu_amount, m.expected_start);
   }
 };
 

@@ -25,6 +25,10 @@ struct Reservation {
 class Reservations {
  public:
   void clear();
+  /// The job is gone, and its number may become another's.
+  void forget(std::uint32_t job) {
+    std::erase_if(all_, [job](const Reservation& each) { return each.job == job; });
+  }
 
   const std::vector<Reservation>& all() const { return all_; }
   /// When the job can start at the latest; none: nothing is kept for it.

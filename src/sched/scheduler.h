@@ -5,6 +5,7 @@
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,11 @@ class Scheduler {
   std::int64_t next_look() const { return world_.next_look(); }
 
   Wait wait_of(const Job& job) const;
+  /// When a job that waits can start if all others run to their limits, on the clock of plan();
+  /// none: no place is kept for it.
+  std::optional<std::int64_t> expected_start(JobId job) const {
+    return world_.reservations.start_of(number_of(job));
+  }
   /// Whether it would fit if nothing were held.
   Fit fit_of(const JobSpec& spec) const { return shapes_.fit_of(spec, world_.fleet); }
 

@@ -77,6 +77,7 @@ void World::remove(std::uint32_t index) {
   incomplete_.erase(index);
   other_causes_.erase(index);
   no_room_.erase(job.shape.get());
+  reservations.forget(index);
   job = {};
   free_slots_.push_back(index);
 }

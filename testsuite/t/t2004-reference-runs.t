@@ -2,7 +2,7 @@
 # testsuite/t/t2004-reference-runs.t - four teams on two DGX-1 (NetApp TR-4858, 4.8 to 4.10): the
 # published runs end in the published states, on real daemons.
 . "$(dirname "$0")/lib.sh"
-plan 25
+plan 27
 cat >"$test_dir/projects.yaml" <<'TEXT2'
 projects:
   team-a: {quota: 4}
@@ -99,6 +99,9 @@ ok "team-a has an empty queue" wait_state "${ids[a-4-gg]}" RUNNING
 is "$(waiting | wc -w)" 2 "two jobs wait"
 is "$(rqueue --noheader --state PENDING -A team-b -o %j | wc -l)" 1 "one of team-b"
 is "$(rqueue --noheader --state PENDING -A team-c -o %j | wc -l)" 1 "one of team-c"
+
+is "$(rqueue --json --state PENDING | jq '[.jobs[] | .expected_start_time > .submit_time] | all')" true "they know by when they start"
+like "$(rqueue --noheader --state PENDING -A team-b -o %{reason_detail})" "; starts by 2[0-9]{3}-" "and say it"
 
 # A controller that is killed finds the parts of GPUs where they were.
 before=$(rinfo --json | jq -c '[.nodes[] | {name, gpus: [.gpus[] | {uuid, job, shares}]}]')

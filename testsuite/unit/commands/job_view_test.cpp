@@ -45,9 +45,11 @@ TEST(JobFormat, LettersAreSlurms) {
       line_of("%i %j %u %U %a %T %t %M %l %L %b %D %N %C", running_job()),
       "JOBID NAME USER UID PROJECT STATE ST TIME TIME_LIMIT TIME_LEFT GPUS NODES NODELIST CPUS\n"
       "12 train ada 1000 vision RUNNING R 01:02:03 02:00:00 57:56 2 2 dgx[1-2] 8\n");
-  EXPECT_EQ(line_of("%R|%r|%V|%S|%e|%l|%L|%m", waiting_job()),
-            "NODELIST(REASON)|REASON|SUBMIT_TIME|START_TIME|END_TIME|TIME_LIMIT|TIME_LEFT|MEMORY\n"
-            "(Resources)|Resources|2026-11-16T02:00:01Z|N/A|N/A|UNLIMITED|UNLIMITED|0B\n");
+  EXPECT_EQ(
+      line_of("%R|%r|%V|%S|%e|%l|%L|%m", waiting_job()),
+      "NODELIST(REASON)|REASON|SUBMIT_TIME|START_TIME|END_TIME|TIME_LIMIT|TIME_LEFT|MEMORY\n"
+      "(Resources)|Resources|2026-11-16T02:00:01Z|2026-11-16T03:00:00Z|N/A|UNLIMITED|UNLIMITED|"
+      "0B\n");
 }
 
 TEST(JobFormat, NamesReachWhatHasNoLetter) {
@@ -104,7 +106,8 @@ TEST(JobJson, ARunningJob) {
       R"("submit_time":"2026-11-16T02:00:00Z","start_time":"2026-11-16T02:01:00Z",)"
       R"("end_time":null,"reason":null,"reason_detail":null,"restarts":0,"exit_code":null,)"
       R"("exit_signal":null,"time_limit_seconds":7200,"elapsed_seconds":3723,"tasks":2,"cpus":8,)"
-      R"("queue":null,"priority":50,"preemptible":true,"preemptions":0,"displaced":null})");
+      R"("queue":null,"priority":50,"preemptible":true,"preemptions":0,"displaced":null,)"
+      R"("expected_start_time":null})");
 }
 
 TEST(JobJson, AWaitingJob) {
@@ -115,7 +118,8 @@ TEST(JobJson, AWaitingJob) {
       R"("start_time":null,"end_time":null,"reason":"Resources",)"
       R"("reason_detail":"asks for 16 GPUs, 6 are free","restarts":0,"exit_code":null,)"
       R"("exit_signal":null,"time_limit_seconds":null,"elapsed_seconds":null,"tasks":1,"cpus":1,)"
-      R"("queue":null,"priority":50,"preemptible":true,"preemptions":0,"displaced":null})");
+      R"("queue":null,"priority":50,"preemptible":true,"preemptions":0,"displaced":null,)"
+      R"("expected_start_time":"2026-11-16T03:00:00Z"})");
 }
 
 TEST(JobJson, HowAJobEnded) {

@@ -38,6 +38,7 @@ inline JobView waiting_job() {
   job.submit_time = {1'794'794'401'000'000};
   job.wait = WaitReason::resources;
   job.reason = "asks for 16 GPUs, 6 are free";
+  job.expected_start = {1'794'798'000'000'000};
   return job;
 }
 
