@@ -9,7 +9,7 @@ namespace rota::sched {
 namespace {
 
 bool is_absent(const FleetNode& node, const SharedGpu& gpu) {
-  return gpu.gpu && node.is_absent(*gpu.gpu);
+  return gpu.gpu && gpu.members > gpu.members_promised && node.is_absent(*gpu.gpu);
 }
 
 /// Room on a shared GPU once everybody who leaves has left, less what is promised.
@@ -284,14 +284,15 @@ void Fleet::recount(NodeIndex index) {
       continue;
     }
     if (gpu.members_promised == gpu.members) {
-      // Nobody has it yet: it will be one of those that come free.
-      gpu.gpu.reset();
+      // Nobody has it yet: it will be one of those that come free. It keeps its number all the
+      // same: one who has it may only be changing how it stays.
       --node.gpus_leaving;
       continue;
     }
     if (!is_absent(node, gpu)) {
       --node.gpus_idle;
       if (gpu.all_leaving()) ++node.gpus_leaving;
+      if (gpu.gpu && node.gpu_taken[*gpu.gpu]) gpu.gpu.reset();  // it has become another's
     }
     if (gpu.gpu) node.gpu_taken[*gpu.gpu] = true;
   }
