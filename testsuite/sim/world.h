@@ -126,6 +126,7 @@ class World {
   void crash_rgpud(int node);
   void reboot(int node);
   void connect(int node);
+  void close_others(std::uint64_t session);
   void cut_session(std::uint64_t session);
   void carry_out(int node);
   void start_processes(int node, const gpud::StartStep& step);

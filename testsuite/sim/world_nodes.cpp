@@ -98,6 +98,7 @@ void World::connect(int index) {
     Node& joining = nodes_[static_cast<std::size_t>(index)];
     joining.id = engine_->node_joined(event, now());
     session.joined = engine_->nodes().at(joining.id).joins;
+    close_others(id);
     const NodeSettings settings = engine_->settings().node;
     answers_.push_back([this, id, index, settings, sent] {
       deliver(id, true, [this, index, settings, sent] {
@@ -109,6 +110,17 @@ void World::connect(int index) {
   });
 }
 
+/// A node has one link: a hello closes the one before it, even if it was sent later and overtook
+/// it.
+void World::close_others(std::uint64_t id) {
+  for (auto& [other, state] : sessions_) {
+    if (other == id || state.node != sessions_.at(id).node || state.joined == 0) continue;
+    if (!state.open_at_controller || state.controller_life != controller_life_) continue;
+    state.open_at_controller = false;
+    in(random(1 * ms, 1 * s), [this, other = other] { cut_session(other); });
+  }
+}
+
 void World::cut_session(std::uint64_t id) {
   Session& session = sessions_.at(id);
   const int index = session.node;
@@ -117,8 +129,7 @@ void World::cut_session(std::uint64_t id) {
     session.open_at_controller = false;
     bool replaced = false;
     for (const auto& [other, state] : sessions_)
-      replaced |=
-          other > id && state.node == index && state.joined != 0 && state.open_at_controller;
+      replaced |= state.node == index && state.joined > session.joined && state.open_at_controller;
     if (engine_ && session.joined != 0 && session.controller_life == controller_life_ &&
         !replaced && engine_->nodes().contains(node.id)) {
       engine_->node_left(node.id, "cut", now());
