@@ -31,10 +31,28 @@ class Level {
       if (claims[i].rank == rank) members_.push_back(i);
   }
 
+  /// In whole units, as often as there is more to give; what is cut off is remembered.
   double divide(double left) {
     while (left > crumb && round(left)) {
     }
-    return hand_out_remainders(left);
+    return left;
+  }
+
+  /// A unit each, to whom most was cut off first.
+  double hand_out_remainders(double left) {
+    std::stable_sort(remainders_.begin(), remainders_.end(),
+                     [this](const Remainder& a, const Remainder& b) {
+                       if (std::abs(a.cut_off - b.cut_off) > crumb) return a.cut_off > b.cut_off;
+                       return claims_[a.index].age_order < claims_[b.index].age_order;
+                     });
+    for (const Remainder& remainder : remainders_) {
+      if (left <= crumb) break;
+      Claim& claim = claims_[remainder.index];
+      const double given = std::min({1.0, left, wish(claim)});
+      claim.share += given;
+      left -= given;
+    }
+    return left;
   }
 
  private:
@@ -52,10 +70,11 @@ class Level {
       const double wanted = wish(claim);
       double given = wanted;
       if (wanted <= portion + crumb) {
-        again = true;
+        again = again || wanted < portion - crumb;
       } else {
         given = std::floor(portion + crumb);
-        remainders_.push_back({members_[m], std::max(0.0, portion - given)});
+        // Who has no part in the surplus, or got all of it, has no claim to what is cut off others.
+        if (portion - given > crumb) remainders_.push_back({members_[m], portion - given});
       }
       claim.share += given;
       left -= given;
@@ -80,22 +99,6 @@ class Level {
     return parts;
   }
 
-  double hand_out_remainders(double left) {
-    std::stable_sort(remainders_.begin(), remainders_.end(),
-                     [this](const Remainder& a, const Remainder& b) {
-                       if (std::abs(a.cut_off - b.cut_off) > crumb) return a.cut_off > b.cut_off;
-                       return claims_[a.index].age_order < claims_[b.index].age_order;
-                     });
-    for (const Remainder& remainder : remainders_) {
-      if (left <= crumb) break;
-      Claim& claim = claims_[remainder.index];
-      const double given = std::min({1.0, left, wish(claim)});
-      claim.share += given;
-      left -= given;
-    }
-    return left;
-  }
-
   std::vector<Claim>& claims_;
   double k_;
   std::vector<std::size_t> members_;
@@ -118,7 +121,10 @@ double divide_surplus(std::vector<Claim>& claims, double left, double k) {
   std::set<std::int32_t, std::greater<>> ranks;
   for (const Claim& claim : claims) ranks.insert(claim.rank);
   // The remainders of a high rank are settled before a lower rank sees what is left.
-  for (const std::int32_t rank : ranks) left = Level(claims, rank, k).divide(left);
+  for (const std::int32_t rank : ranks) {
+    Level level(claims, rank, k);
+    left = level.hand_out_remainders(level.divide(left));
+  }
   return left;
 }
 

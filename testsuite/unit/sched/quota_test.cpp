@@ -36,6 +36,22 @@ TEST(Quota, AHigherRankIsServedTheSurplusFirst) {
   EXPECT_EQ(w.shares(), "a 2 of 2; b 6 of 6");
 }
 
+// Not even the last unit, when those with a weight want no more.
+TEST(Quota, AWeightOfZeroHasNoShareOfTheSurplus) {
+  SmallWorld w("n0 gpus=4", "a weight=1; z weight=0", "a1 a gpus=1; z1 z tasks=3 min=1");
+  w.run();
+  EXPECT_EQ(w.shares(), "a 1 of 1; z 3 of 0");
+}
+
+// a wants just its portion of 5, which leaves nothing for another round: b and c had a half cut off
+// each, and b is older.
+TEST(Quota, AWishThatIsMetExactlyMakesNoOtherRound) {
+  SmallWorld w("n0 gpus=5", "a weight=1; b weight=1.5; c weight=2.5",
+               "a1 a gpus=1; b1 b tasks=8 min=1; c1 c tasks=8 min=1");
+  w.run();
+  EXPECT_EQ(w.shares(), "a 1 of 1; b 2 of 2; c 2 of 2");
+}
+
 // A guarantee does not depend on rank.
 TEST(Quota, RankDoesNotTouchAGuarantee) {
   EXPECT_EQ(decide("n0 gpus=4", "a quota=4 rank=1; b quota=0 weight=1 rank=200",
