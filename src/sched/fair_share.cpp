@@ -120,11 +120,14 @@ double divide_guaranteed(std::vector<Claim>& claims, double total) {
 double divide_surplus(std::vector<Claim>& claims, double left, double k) {
   std::set<std::int32_t, std::greater<>> ranks;
   for (const Claim& claim : claims) ranks.insert(claim.rank);
-  // The remainders of a high rank are settled before a lower rank sees what is left.
+  // A lower rank sees what the rounds of a higher one left; what was cut off comes after all
+  // rounds.
+  std::vector<Level> levels;
   for (const std::int32_t rank : ranks) {
-    Level level(claims, rank, k);
-    left = level.hand_out_remainders(level.divide(left));
+    levels.emplace_back(claims, rank, k);
+    left = levels.back().divide(left);
   }
+  for (Level& level : levels) left = level.hand_out_remainders(left);
   return left;
 }
 

@@ -43,6 +43,15 @@ TEST(Quota, AWeightOfZeroHasNoShareOfTheSurplus) {
   EXPECT_EQ(w.shares(), "a 1 of 1; z 3 of 0");
 }
 
+// Two each to a and b in whole units; the fifth is c's, who asks for it whole, before the halves
+// are settled. Rank still decides who runs first on what is idle.
+TEST(Quota, WhatIsCutOffComesAfterAllRanks) {
+  SmallWorld w("n0 gpus=5", "a weight=1 rank=200; b weight=1 rank=200; c weight=1",
+               "a1 a tasks=8 min=1; b1 b tasks=8 min=1; c1 c gpus=1");
+  w.run();
+  EXPECT_EQ(w.shares(), "a 3 of 2; b 2 of 2; c 0 of 1");
+}
+
 // a wants just its portion of 5, which leaves nothing for another round: b and c had a half cut off
 // each, and b is older.
 TEST(Quota, AWishThatIsMetExactlyMakesNoOtherRound) {
