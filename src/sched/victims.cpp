@@ -374,12 +374,20 @@ class Search {
     for (std::size_t more = 1;; more *= 2) {
       std::vector<bool> picked(world_.fleet.size());
       for (std::size_t i = 0; i < length; ++i) picked[places[i].node] = true;
-      Units units;
-      for (const Unit& unit : collected) {
-        const bool touches = std::any_of(unit.tasks.begin(), unit.tasks.end(), [&](auto task) {
+      // What a job has above its minimum goes before the rest of it, wherever that is.
+      std::unordered_map<std::uint32_t, std::size_t> last;
+      std::vector<bool> goes(collected.size());
+      for (std::size_t i = 0; i < collected.size(); ++i) {
+        const Unit& unit = collected[i];
+        goes[i] = std::any_of(unit.tasks.begin(), unit.tasks.end(), [&](auto task) {
           return picked[world_.task({unit.job, task}).spot.node];
         });
-        if (touches) units.push_back(unit);
+        if (goes[i] && world_.job(unit.job).tasks.size() > 1) last[unit.job] = i;
+      }
+      Units units;
+      for (std::size_t i = 0; i < collected.size(); ++i) {
+        const auto at = last.empty() ? last.end() : last.find(collected[i].job);
+        if (goes[i] || (at != last.end() && i < at->second)) units.push_back(collected[i]);
       }
       if (attempt(with_recorded(units))) return true;
       if (length == places.size() || is_exhausted()) return false;
@@ -412,7 +420,7 @@ class Search {
     if (!rule_.accepts(world_.estimate(world_.job(job_), wanted_), lost)) return false;
     if (rule_.pays && !rule_.pays(moved)) return false;
     if (!compete(units)) return false;
-    recorded_ = moved;
+    recorded_ = touched(units);
     return true;
   }
 
@@ -476,6 +484,18 @@ class Search {
   }
   Units not_restored(const Units& units) const {
     return those(units, [](const Task& task) { return task.evicted.has_value(); });
+  }
+
+  /// All units of jobs of which something was not restored: tasks that go together are evicted
+  /// together again, and what is above a minimum before the minimum, or a gang could be left with a
+  /// part of it.
+  Units touched(const Units& units) const {
+    std::set<std::uint32_t> jobs;
+    for (const Unit& unit : not_restored(units)) jobs.insert(unit.job);
+    Units kept;
+    for (const Unit& unit : units)
+      if (jobs.contains(unit.job)) kept.push_back(unit);
+    return kept;
   }
 
   template <class Predicate>
