@@ -126,7 +126,7 @@ void JsonWriter::value(bool flag) {
 void JsonWriter::decimal(double number, int digits) {
   before_value();
   ROTA_ASSERT(std::isfinite(number));
-  // Not std::to_chars, which would bring libm into every command: 20 us of its start.
+  // Not std::to_chars, which would bring libm into every command.
   out_ += format("{:.{}f}", number, digits);
 }
 
