@@ -2,6 +2,15 @@
 #pragma once
 #include <fmt/format.h>
 
+#include "common/shared_text.h"
+
 namespace rota {
 using fmt::format;
 }  // namespace rota
+
+template <>
+struct fmt::formatter<rota::SharedText> : fmt::formatter<std::string_view> {
+  auto format(const rota::SharedText& text, auto& context) const {
+    return fmt::formatter<std::string_view>::format(text, context);
+  }
+};

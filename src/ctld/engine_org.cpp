@@ -104,7 +104,7 @@ Result<const Project*> OrgBook::settle_project(const Owner& owner,
   const Project* project = find_project(org_, spec.project);
   if (project == nullptr)
     return Error{Errc::no_such_project,
-                 format("{}; {}", quoted(spec.project), known_projects(org_, spec.project))};
+                 format("{}; {}", quoted(spec.project.str()), known_projects(org_, spec.project))};
   if (!is_member(*project, owner.user, groups))
     return Error{Errc::denied,
                  format("project {} is for {}, not for {}; name another with --project",
@@ -118,7 +118,7 @@ Result<const Queue*> OrgBook::settle_queue(const Project& project, JobSpec& spec
   const Queue* queue = find_queue(org_, spec.queue);
   if (queue == nullptr)
     return Error{Errc::no_such_queue,
-                 format("{}; {}", quoted(spec.queue), known_queues(org_, spec.queue))};
+                 format("{}; {}", quoted(spec.queue.str()), known_queues(org_, spec.queue))};
   if (!queue->projects.empty() &&
       !std::binary_search(queue->projects.begin(), queue->projects.end(), project.name)) {
     Project allowed;  // lists its members as people read them

@@ -28,15 +28,15 @@ std::string Engine::displaced_text(const Job& job, const sched::Eviction& evicti
                     taker.id.value, taker.spec.priority_or_kinds(), job.spec.priority_or_kinds());
     case sched::Action::consolidate:
       return format("moves to another place, so that job {} of project {} fits", taker.id.value,
-                    quoted(taker.spec.project));
+                    quoted(taker.spec.project.str()));
     default:
       break;
   }
   return format(
       "makes way for job {} of project {}, which held {} of its share of {}; project {} held {} of "
       "its share of {}",
-      taker.id.value, quoted(taker.spec.project), decimal_format(eviction.gains.held, 6),
-      gpus_text(eviction.gains.share), quoted(job.spec.project),
+      taker.id.value, quoted(taker.spec.project.str()), decimal_format(eviction.gains.held, 6),
+      gpus_text(eviction.gains.share), quoted(job.spec.project.str()),
       decimal_format(eviction.gives.held, 6), gpus_text(eviction.gives.share));
 }
 

@@ -1,8 +1,8 @@
 // ctld/request_log.h - answers already given, so that a repeated request is not done twice.
 #pragma once
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
 #include <deque>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -40,8 +40,12 @@ class RequestLog {
   static const Key& key_of(const Key& key) { return key; }
   struct Hash {
     using is_transparent = void;
-    // The client made its id at random: that is all the hash there has to be.
-    std::size_t operator()(const auto& key) const { return key_of(key).second.low; }
+    // The client made its id at random: that is all the hash there has to be. Both halves, so that
+    // it takes intent to make many alike.
+    std::size_t operator()(const auto& key) const {
+      const RequestId id = key_of(key).second;
+      return id.low ^ id.high;
+    }
   };
   struct Equal {
     using is_transparent = void;
@@ -51,9 +55,9 @@ class RequestLog {
   void remember(StoredRequest request, MonoTime now);
   void forget(std::size_t count, std::vector<Row>& rows);
 
-  std::deque<Answer> answers_;                             // oldest first
-  std::unordered_set<const Answer*, Hash, Equal> by_key_;  // into answers_
-  std::uint64_t sequence_last_ = 0;                        // of the last in answers_
+  std::deque<Answer> answers_;                                    // oldest first
+  boost::unordered_flat_set<const Answer*, Hash, Equal> by_key_;  // into answers_
+  std::uint64_t sequence_last_ = 0;                               // of the last in answers_
 };
 
 }  // namespace rota::ctld

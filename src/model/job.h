@@ -9,6 +9,7 @@
 
 #include "common/box.h"
 #include "common/result.h"
+#include "common/shared_text.h"
 #include "common/time.h"
 #include "model/ids.h"
 #include "model/placement.h"
@@ -95,8 +96,8 @@ struct NodeRequest {
 /// What the scheduler and the queue need to know of a job. Small: a million of them wait in memory.
 struct JobSpec {
   std::string name;
-  std::string project = "default";  // submitted "": the user's default project
-  std::string queue;                // "": none
+  SharedText project = "default";  // submitted "": the user's default project
+  SharedText queue;                // "": none
   JobKind kind = JobKind::train;
   bool requeue = true;  // may start again after its node failed
   Preemptibility preemptibility = Preemptibility::by_kind;
@@ -171,7 +172,7 @@ struct JobPayload {
 struct Owner {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
-  std::string user;
+  SharedText user;
 
   friend bool operator==(const Owner&, const Owner&) = default;
   static auto fields(auto& m) { return std::tie(m.uid, m.gid, m.user); }

@@ -17,6 +17,7 @@
 
 #include "common/assert.h"
 #include "common/result.h"
+#include "common/shared_text.h"
 #include "common/time.h"
 #include "model/ids.h"
 
@@ -56,9 +57,10 @@ class Encoder {
       put_number(value.value);
     } else if constexpr (std::same_as<T, WallTime>) {
       put_number(value.microseconds);
-    } else if constexpr (std::same_as<T, std::string>) {
-      put_count(value.size());
-      bytes_.append(value);
+    } else if constexpr (std::same_as<T, std::string> || std::same_as<T, SharedText>) {
+      const std::string& text = value;
+      put_count(text.size());
+      bytes_.append(text);
     } else if constexpr (detail::is_vector<T>::value) {
       put_count(value.size());
       for (const auto& item : value) put(item);
@@ -114,10 +116,10 @@ class Decoder {
       return get_number(value.value);
     } else if constexpr (std::same_as<T, WallTime>) {
       return get_number(value.microseconds);
-    } else if constexpr (std::same_as<T, std::string>) {
+    } else if constexpr (std::same_as<T, std::string> || std::same_as<T, SharedText>) {
       std::uint32_t count = 0;
       if (!get_number(count) || count > bytes_.size()) return false;
-      value.assign(bytes_.substr(0, count));
+      value = bytes_.substr(0, count);
       bytes_.remove_prefix(count);
       return true;
     } else if constexpr (detail::is_vector<T>::value) {

@@ -293,7 +293,8 @@ void evict_stale(World& world) {
       continue;
     }
     if (job.stale_since == never) world.set_stale_since(i, world.now);
-    const std::int64_t grace = job.stale_grace.value_or(world.policy.stale_grace_seconds);
+    const std::int64_t grace =
+        job.stale_grace == as_policy ? world.policy.stale_grace_seconds : job.stale_grace;
     if (grace < 0) continue;
     if (world.now - job.stale_since < grace) {
       world.look_again_at(job.stale_since + grace);

@@ -98,20 +98,22 @@ struct Task {
 };
 
 inline constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
+inline constexpr std::int32_t as_policy = std::numeric_limits<std::int32_t>::min();
 
+/// A million of them wait in memory: every field counts.
 struct SchedJob {
   std::uint64_t id = 0;  // settles ties: the smaller is older
   std::shared_ptr<const JobShape> shape;
   QuotaIndex project = quota_root;
   std::int32_t priority = 50;
+  std::int32_t stale_grace = as_policy;  // seconds; below 0: never stale
   bool preemptible = true;
   std::int64_t submitted = 0;  // seconds
   std::int64_t started = never;
   std::int64_t limit_seconds = 0;       // of a run; 0: none
   std::int64_t preempts_after = never;  // may cause no eviction before this time
   std::int64_t stale_since = never;
-  std::optional<std::int32_t> stale_grace;  // seconds; below 0: never stale
-  std::vector<Task> tasks;                  // as many as in the shape; none: all wait
+  std::vector<Task> tasks;  // as many as in the shape; none: all wait
 
   std::uint32_t task_count() const { return static_cast<std::uint32_t>(shape->tasks.size()); }
   TaskState state(std::uint32_t task) const {

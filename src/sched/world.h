@@ -240,8 +240,8 @@ class World {
   };
   struct Membership {
     QueueClass* waits_in = nullptr;
-    std::optional<Fill> evictable_as;  // how its key stands there
     std::int64_t ends_at = never;      // as it stands in `ends_`
+    std::optional<Fill> evictable_as;  // how its key stands there
     bool is_dirty = false;
   };
 

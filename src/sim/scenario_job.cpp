@@ -52,7 +52,7 @@ class JobReader {
     if (node == nullptr) return {};
     ROTA_TRY(job_.spec.project, yaml_word(*node, file_, "project"));
     if (find_project(org_, job_.spec.project) != nullptr) return {};
-    return at(*node, format("there is no project {}; {}", quoted(job_.spec.project),
+    return at(*node, format("there is no project {}; {}", quoted(job_.spec.project.str()),
                             known_projects(org_, job_.spec.project)));
   }
 

@@ -128,8 +128,8 @@ Result<void> SqliteStore::put(const JobPut& row) {
   const std::string record = proto::encode(job);
   const LastRun& last = *job.last;
   const RunEnd end = last.end.value_or(RunEnd{});
-  return put_job_.run(job.id.value, static_cast<int>(job.state), job.owner.user, job.owner.uid,
-                      job.spec.project, job.spec.name, name_of(job.spec.kind),
+  return put_job_.run(job.id.value, static_cast<int>(job.state), job.owner.user.str(),
+                      job.owner.uid, job.spec.project.str(), job.spec.name, name_of(job.spec.kind),
                       job.spec.gpu_devices(), job.restarts, job.submit_time.microseconds,
                       last.start_time.microseconds, job.end_time.microseconds, end.exit_code,
                       end.exit_signal, last.elapsed_ms, sqlite::Blob{record});

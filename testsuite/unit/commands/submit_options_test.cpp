@@ -21,7 +21,7 @@ std::string text_of(const JobSpec& spec) {
   if (spec.node.memory_bytes != 0) text += format(", {} bytes", spec.node.memory_bytes);
   if (spec.time_limit_seconds != 0) text += format(", {} s", spec.time_limit_seconds);
   if (!spec.requeue) text += ", no requeue";
-  if (!spec.queue.empty()) text += ", queue " + spec.queue;
+  if (!spec.queue.empty()) text += ", queue " + spec.queue.str();
   if (spec.priority != 0) text += format(", priority {}", spec.priority);
   if (spec.preemptibility == Preemptibility::yes) text += ", preemptible";
   if (spec.preemptibility == Preemptibility::no) text += ", not preemptible";

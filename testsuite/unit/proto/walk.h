@@ -39,7 +39,7 @@ void fill(T& value, std::uint64_t place = 1) {
     fill(value.value, place);
   } else if constexpr (std::same_as<T, WallTime>) {
     fill(value.microseconds, place);
-  } else if constexpr (std::same_as<T, std::string>) {
+  } else if constexpr (std::same_as<T, std::string> || std::same_as<T, SharedText>) {
     value = format("text {}", place) + std::string(1, '\0') + "\n";
   } else if constexpr (detail::is_vector<T>::value) {
     value.resize(2);
@@ -87,9 +87,9 @@ std::string written(const T& value) {
     return std::to_string(value.value);
   } else if constexpr (std::same_as<T, WallTime>) {
     return std::to_string(value.microseconds);
-  } else if constexpr (std::same_as<T, std::string>) {
+  } else if constexpr (std::same_as<T, std::string> || std::same_as<T, SharedText>) {
     std::string text = "'";
-    for (const char c : value)
+    for (const char c : std::string_view(value))
       text += c >= ' ' && c <= '~' && c != '\'' && c != '\\'
                   ? std::string(1, c)
                   : format("\\{:02x}", static_cast<unsigned char>(c));

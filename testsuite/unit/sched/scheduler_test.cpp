@@ -90,7 +90,9 @@ class Cluster {
     for (const auto& item : items_of(text)) {
       Job job;
       job.id = JobId{jobs.size() + 1};
-      auto words = words_of(item, job.spec.name, job.spec.project);
+      std::string project = job.spec.project;
+      auto words = words_of(item, job.spec.name, project);
+      job.spec.project = project;
       JobSpec& spec = job.spec;
       spec.task.gpu_count = static_cast<std::uint32_t>(words["gpus"]);
       if (words.contains("cpus")) spec.task.cpu_count = static_cast<std::uint32_t>(words["cpus"]);
