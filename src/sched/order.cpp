@@ -13,7 +13,7 @@ int smaller_first(bool a, bool b) { return static_cast<int>(a) - static_cast<int
 int smaller_first(double a, double b) { return a < b ? -1 : a > b ? 1 : 0; }
 
 /// Above its fair share in everything at once.
-bool is_over_share(const QuotaNode& project, const Amount& held) {
+bool exceeds_share(const QuotaNode& project, const Amount& held) {
   return std::all_of(resources.begin(), resources.end(),
                      [&](Resource r) { return held[r] > project.fair_share[r]; });
 }
@@ -51,21 +51,22 @@ int compare_due(const QuotaNode& a, const QuotaNode& b) {
 
 }  // namespace
 
-int compare_bids(const Bid& a, const Bid& b, const Amount& total) {
+Standing::Standing(const Bid& bid, const Amount& total)
+    : project(bid.project),
+      is_over_share(exceeds_share(*bid.project, bid.held)),
+      is_over_quota(!within(bid.next, bid.project->terms.deserved)),
+      is_undue(uses_what_is_not_due(*bid.project, bid.next)),
+      share(dominant_share(*bid.project, bid.share, total)),
+      share_held(dominant_share(*bid.project, bid.held, total)) {}
+
+int compare(const Standing& a, const Standing& b) {
   const QuotaNode &x = *a.project, &y = *b.project;
-  if (const int c = smaller_first(is_over_share(x, a.held), is_over_share(y, b.held))) return c;
-  if (const int c =
-          smaller_first(!within(a.next, x.terms.deserved), !within(b.next, y.terms.deserved)))
-    return c;
+  if (const int c = smaller_first(a.is_over_share, b.is_over_share)) return c;
+  if (const int c = smaller_first(a.is_over_quota, b.is_over_quota)) return c;
   if (x.terms.rank != y.terms.rank) return x.terms.rank > y.terms.rank ? -1 : 1;
-  if (const int c = smaller_first(uses_what_is_not_due(x, a.next), uses_what_is_not_due(y, b.next)))
-    return c;
-  if (const int c =
-          smaller_first(dominant_share(x, a.share, total), dominant_share(y, b.share, total)))
-    return c;
-  if (const int c =
-          smaller_first(dominant_share(x, a.held, total), dominant_share(y, b.held, total)))
-    return c;
+  if (const int c = smaller_first(a.is_undue, b.is_undue)) return c;
+  if (const int c = smaller_first(a.share, b.share)) return c;
+  if (const int c = smaller_first(a.share_held, b.share_held)) return c;
   if (const int c = compare_due(x, y)) return c;
   if (x.terms.age_order != y.terms.age_order) return x.terms.age_order < y.terms.age_order ? -1 : 1;
   return x.name < y.name ? -1 : 1;
@@ -116,7 +117,7 @@ Bid Walk::bid_of(QuotaIndex index) const {
 }
 
 bool Walk::is_better(QuotaIndex a, QuotaIndex b) const {
-  const int order = compare_bids(bid_of(a), bid_of(b), quotas_.total());
+  const int order = compare(seats_[a].standing, seats_[b].standing);
   return for_ == For::serving ? order < 0 : order > 0;
 }
 
@@ -127,6 +128,7 @@ void Walk::find(QuotaIndex index) {
   if (quotas_.at(index).children.empty()) {
     seat.best = offer_of_(index);
     seat.leaf = index;
+    if (seat.best) seat.standing = Standing(bid_of(index), quotas_.total());
     return;
   }
   if (seat.is_built)
@@ -137,6 +139,7 @@ void Walk::find(QuotaIndex index) {
   const Seat& top = seats_[seat.heap.front()];
   seat.best = top.best;
   seat.leaf = top.leaf;
+  seat.standing = Standing(bid_of(index), quotas_.total());
 }
 
 void Walk::build_heap(QuotaIndex index) {
@@ -203,13 +206,13 @@ QuotaIndex Contest::best_below(QuotaIndex above, const Leaves& leaves) const {
     while (world_.quotas.at(side).depth > depth) side = world_.quotas.at(side).parent;
     sides[side].push_back(leaf);
   }
-  std::optional<Bid> best_bid;
+  std::optional<Standing> best_standing;
   QuotaIndex best = quota_root;
   for (const auto& [side, below] : sides) {
     const QuotaIndex leaf = best_below(side, below);
-    const Bid bid = bid_of(side, leaf);
-    if (best_bid && compare_bids(bid, *best_bid, world_.quotas.total()) > 0) continue;
-    best_bid = bid;
+    const Standing standing(bid_of(side, leaf), world_.quotas.total());
+    if (best_standing && compare(standing, *best_standing) > 0) continue;
+    best_standing = standing;
     best = leaf;
   }
   return best;

@@ -18,8 +18,20 @@ struct Bid {
   Amount next;   // with one job more
   Amount share;  // what its dominant share is taken of: `next`, or what is left without a victim
 };
+/// What decides between bids, worked out once for each.
+struct Standing {
+  Standing() = default;
+  Standing(const Bid& bid, const Amount& total);
+
+  const QuotaNode* project = nullptr;
+  bool is_over_share = false;
+  bool is_over_quota = false;
+  bool is_undue = false;  // would use what nothing is due of
+  double share = 0;       // dominant, with one job more or without a victim
+  double share_held = 0;
+};
 /// Below 0: a is served before b; never 0 for different projects.
-int compare_bids(const Bid& a, const Bid& b, const Amount& total);
+int compare(const Standing& a, const Standing& b);
 
 /// A job that stands first in its project, and what it would take or give back.
 struct Offer {
@@ -54,6 +66,7 @@ class Walk {
  private:
   struct Seat {
     std::optional<Offer> best;  // here or below
+    Standing standing;          // with it
     QuotaIndex leaf = quota_root;
     bool is_known = false;
     bool is_built = false;           // the heap is there

@@ -236,10 +236,10 @@ void reclaim(World& world) {
     TakeRule rule;
     // Who may lose nothing could still be moved, but on a full cluster that is everybody: where the
     // work is bounded, moves are left to consolidation.
-    const bool with_moves = world.policy.search_work_max == 0;
-    rule.may_take_from = [&, with_moves](QuotaIndex project) {
+    rule.with_moves = world.policy.search_work_max == 0;
+    rule.may_take_from = [&](QuotaIndex project) {
       return project != reclaimer.project && is_candidate(world.quotas, reclaimer, project) &&
-             (with_moves || may_lose(world.quotas, reclaimer, project));
+             (rule.with_moves || may_lose(world.quotas, reclaimer, project));
     };
     rule.may_lose = [&](QuotaIndex project) { return may_lose(world.quotas, reclaimer, project); };
     rule.may_take = [](std::uint32_t) { return true; };
@@ -267,6 +267,7 @@ void preempt(World& world) {
     const SchedJob& taker = world.job(job);
     if (!taker.preemptible && world.quotas.over_quota_firm(taker.project, request)) return false;
     TakeRule rule;
+    rule.with_moves = world.policy.search_work_max == 0;
     rule.may_take_from = [&](QuotaIndex project) { return project == taker.project; };
     rule.may_lose = [](QuotaIndex) { return true; };
     rule.may_take = [&](std::uint32_t victim) {

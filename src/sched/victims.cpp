@@ -251,8 +251,12 @@ class Search {
     wanted_.assign(tasks_.begin(), tasks_.begin() + static_cast<std::ptrdiff_t>(count));
     tried_.clear();
     if (!recorded_.empty() && attempt(recorded_)) return true;
-    return one_node_at_a_time() || several_nodes(everybody());
+    if (one_node_at_a_time()) return true;
+    return !is_for_one_node() && several_nodes(everybody());
   }
+
+  /// Whoever runs on one node gains nothing from others, except that its victims could move there.
+  bool is_for_one_node() const { return tasks_.size() == 1 && !rule_.with_moves; }
 
   /// Every new victim is tried together with the others on its node.
   bool one_node_at_a_time() {

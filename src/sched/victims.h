@@ -31,6 +31,8 @@ struct TakeRule {
   std::function<bool(const Amount& request, const std::vector<Unit>& lost)> accepts;
   /// The same of all that would have to start again, here or elsewhere; none: whatever it takes.
   std::function<bool(const std::vector<Unit>& moved)> pays;
+  /// Looks for victims also where they would only make room for those of another node.
+  bool with_moves = true;
 };
 
 /// Makes room for the job by evictions that the rule accepts. True: it is promised its place, and
