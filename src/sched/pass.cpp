@@ -52,8 +52,22 @@ void note_too_long(TooLong& known, const TooLong& found) {
   if (found.limit < known.limit) known = found;
 }
 
+void note_start(World& world, std::uint32_t job) {
+  if (world.job(job).started == never && starts_something(world.job(job)))
+    world.set_started(job, world.now);
+}
+
+/// Others made way for these: what they left goes to nobody else, and no place that is kept in time
+/// begins with it. Else the next pass might find a reason against it, and evict again for the same.
+void keep_promises(World& world) {
+  const std::vector<std::uint32_t> promised = world.promised();
+  for (const std::uint32_t job : promised)
+    if (world.class_of(job) != nullptr && !try_to_place(world, job)) note_start(world, job);
+}
+
 void allocate(World& world) {
   world.reservations.clear();
+  keep_promises(world);
   const auto keeps_more = [&world] {
     return world.reservations.all().size() < world.policy.reservations_max;
   };
@@ -85,8 +99,7 @@ void allocate(World& world) {
       line.give_up(*job);
       continue;
     }
-    if (world.job(*job).started == never && starts_something(world.job(*job)))
-      world.set_started(*job, world.now);
+    note_start(world, *job);
     line.placed(world.job(*job).project);
   }
 }

@@ -78,6 +78,7 @@ void World::remove(std::uint32_t index) {
   other_causes_.erase(index);
   no_room_.erase(job.shape.get());
   reservations.forget(index);
+  std::erase(promised_, index);
   job = {};
   free_slots_.push_back(index);
 }
@@ -102,7 +103,9 @@ void World::settle() {
     touch(change.ref.job);
   }
   log_.clear();
-  for (const Promise& promise : promises) start_promised(promise);
+  promised_.clear();
+  for (const Promise& promise : promises)
+    if (!start_promised(promise)) promised_.push_back(promise.job);
   fleet.drop_unused_shared();
   refresh();
   for (const Promise& promise : promises)
@@ -110,7 +113,7 @@ void World::settle() {
 }
 
 /// Where only those were in the way who have never been there, it starts now; a gang all or none.
-void World::start_promised(const Promise& promise) {
+bool World::start_promised(const Promise& promise) {
   SchedJob& job = jobs_[promise.job];
   for (const auto& [task, node] : promise.tasks) {
     const Demand& demand = job.demand(task);
@@ -131,6 +134,7 @@ void World::start_promised(const Promise& promise) {
     if (!starts) set_state({promise.job, i}, TaskState::waiting, {});
     if (starts && job.started == never) job.started = now;
   }
+  return starts;
 }
 
 void World::set_state(TaskRef ref, TaskState state, Spot spot) {

@@ -137,6 +137,8 @@ class World {
   /// Ends a pass: what was started or evicted is so from now on; promises are only for one pass,
   /// the next makes them again while they hold. Nothing can be undone after that.
   void settle();
+  /// Jobs that the last pass promised a place: others have been told to leave it for them.
+  const std::vector<std::uint32_t>& promised() const { return promised_; }
   /// The task that was started runs.
   void set_running(TaskRef ref);
   /// It is being ended: what it has comes free; and then it has given it back.
@@ -253,7 +255,7 @@ class World {
     std::uint32_t job = 0;
     std::vector<std::pair<std::uint32_t, NodeIndex>> tasks;
   };
-  void start_promised(const Promise& promise);
+  bool start_promised(const Promise& promise);
   void attach(TaskRef ref);
   void detach(TaskRef ref);
   void touch(std::uint32_t job);
@@ -283,6 +285,7 @@ class World {
   std::map<std::uint32_t, WaitCause> other_causes_;  // of jobs in no class
   std::map<const JobShape*, std::uint64_t> no_room_;
   std::vector<Change> log_;
+  std::vector<std::uint32_t> promised_;
   struct Searches {
     std::uint64_t round = 1;  // the pass in which it began
     bool is_cut_off = false;  // in this pass
