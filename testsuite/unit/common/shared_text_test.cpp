@@ -1,4 +1,5 @@
-// unit/common/shared_text_test.cpp - what is equal shares its memory, and nothing else notices.
+// testsuite/unit/common/shared_text_test.cpp - what is equal shares its memory, and nothing else
+// notices.
 #include "common/shared_text.h"
 
 #include <gtest/gtest.h>
