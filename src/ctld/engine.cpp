@@ -18,7 +18,9 @@ Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
       scheduler_(settings_.policy),
       requests_(std::move(snapshot.requests), now.mono),
       org_(std::move(snapshot.org), snapshot.org_revision.revision,
-           snapshot.org_revision.serial_last) {
+           snapshot.org_revision.serial_last),
+      usage_(snapshot.usage, org_.org(), now),
+      ticked_at_(now) {
   for (auto& stored : snapshot.nodes) {
     Node node;
     node.id = stored.id;
@@ -34,6 +36,7 @@ Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
   for (const Job& job : snapshot.jobs)
     if (!is_final(job.state)) org_.adopt_project(job.spec.project, effects_.rows);
   scheduler_.set_org(org_.org());
+  usage_.set_org(org_.org(), now);
   for (auto& stored : snapshot.jobs) {
     Job& job = jobs_.emplace(stored.id, std::move(stored)).first->second;
     job_last_ = std::max(job_last_, job.id);
@@ -46,9 +49,12 @@ Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
       wait(job, now);
     else
       scheduler_.add_holding(job, is_ending(job.state), seconds_of(now));
-    for (const NodePart& part : job.last->placement)
+    for (const NodePart& part : job.last->placement) {
       nodes_.at(part.node).jobs.emplace(job.id, std::nullopt);
+      usage_.resume(job.spec.project, job.owner.user, part.gpu_amount(), now);
+    }
   }
+  rank_users(now);
 }
 
 void Engine::wait(Job& job, Now now) {
@@ -136,6 +142,7 @@ void Engine::start(Job& job, Placement placement, Now now) {
     nodes_.at(part.node).jobs.emplace(job.id, now.mono);
     run.nodes.push_back(part.node);
     put_allocation(job, part, now.wall, {}, 0);
+    usage_.hold(job.spec.project, job.owner.user, part.gpu_amount(), now);
   }
   for (const NodePart& part : run.placement) order_launch(job, part);
 }
@@ -190,6 +197,7 @@ void Engine::put_allocation(const Job& job, const NodePart& part, WallTime start
   row.node = part.node;
   for (const auto gpu : part.gpus)
     row.gpu_uuids.push_back(nodes_.at(part.node).inventory.gpus.at(gpu).uuid);
+  row.gpu_amount = part.gpu_amount();
   row.cpu_count = part.cpu_count;
   row.memory_bytes = part.memory_bytes;
   row.start = start;
@@ -208,6 +216,7 @@ void Engine::release(Job& job, const NodePart& part, Now now) {
           ? std::chrono::duration_cast<std::chrono::milliseconds>(now.mono - *held.mapped()).count()
           : -1;
   put_allocation(job, part, {}, now.wall, held_ms);
+  usage_.hold(job.spec.project, job.owner.user, -part.gpu_amount(), now);
   scheduler_.release(job.id, part.node);
   Placement& placement = job.last.edit().placement;
   placement.erase(placement.begin() + (&part - placement.data()));
@@ -323,7 +332,22 @@ void Engine::drop_old_records(Now now) {
   }
 }
 
+void Engine::rank_users(Now now) {
+  ranked_at_ = now.mono;
+  for (const Project& project : org().projects) {
+    const auto lines = usage_.lines(project.name, now.mono);
+    if (lines.empty()) continue;
+    auto& told = user_ranks_[project.name];
+    auto ranks = ctld::rank_users(lines, project);
+    if (ranks == told) continue;
+    scheduler_.rank_users(project.name, ranks);
+    told = std::move(ranks);
+    plan_needed_ = true;
+  }
+}
+
 Effects Engine::take_effects() {
+  usage_.take_rows(effects_.rows);
   for (const JobId id : dirty_) effects_.rows.push_back(JobPut{jobs_.at(id)});
   effects_.changed.assign(dirty_.begin(), dirty_.end());
   dirty_.clear();

@@ -18,6 +18,7 @@
 #include "ctld/engine_org.h"
 #include "ctld/request_log.h"
 #include "ctld/rows.h"
+#include "ctld/usage.h"
 #include "model/job.h"
 #include "model/node.h"
 #include "proto/messages.h"
@@ -157,6 +158,10 @@ class Engine {
   /// Adds what is the due of each, as the last pass divided it. What has been deleted since stays
   /// without.
   std::vector<ShareView> with_fair_shares(std::vector<ShareView> shares) const;
+  /// What the project's users have used of late.
+  std::vector<UsageBook::Line> usage_of(const std::string& project, Now now) const {
+    return usage_.lines(project, now.mono);
+  }
 
  private:
   Result<void> admit(const Owner& owner, const std::vector<std::string>& groups,
@@ -176,6 +181,7 @@ class Engine {
   void release(Job& job, const NodePart& part, Now now);
   void finish(Job& job, Now now);
   void drop_old_records(Now now);
+  void rank_users(Now now);
   void note(const Job& job) { dirty_.insert(job.id); }
   void put_allocation(const Job& job, const NodePart& part, WallTime start, WallTime end,
                       std::int64_t held_ms);
@@ -202,6 +208,10 @@ class Engine {
   std::size_t waiting_count_ = 0;
   RequestLog requests_;
   OrgBook org_;
+  UsageBook usage_;
+  std::map<std::string, std::vector<sched::Scheduler::UserRank>> user_ranks_;  // as last told
+  MonoTime ranked_at_;
+  Now ticked_at_;
   bool plan_needed_ = true;
   Now planned_at_;  // when the last plan was made
 

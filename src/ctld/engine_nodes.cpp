@@ -16,6 +16,7 @@ namespace {
 /// Beyond the node's own fence: it may notice the cut late, and needs the kill wait to end its
 /// runs.
 constexpr auto fence_margin = std::chrono::seconds(10);
+constexpr auto user_rank_period = std::chrono::seconds(10);
 
 bool ended_well(const RunEnd& end) {
   return end.cause == EndCause::exited && end.exit_code == 0 && end.exit_signal == 0;
@@ -229,6 +230,8 @@ void Engine::tick(Now now) {
                  .detail = format("node {} did not come back", node.identity.name)},
                 {}, now);
   }
+  ticked_at_ = now;
+  if (now.mono - ranked_at_ >= user_rank_period) rank_users(now);
   // A minimum runtime or a preemption delay may be over.
   if (seconds_of(now) >= scheduler_.next_look()) plan_needed_ = true;
   drop_old_records(now);

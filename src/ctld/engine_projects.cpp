@@ -96,6 +96,7 @@ Result<OrgOutcome> Engine::change_org(Org desired, bool dry_run) {
   if (!dry_run && outcome.line_count > 0) {
     org_.replace(std::move(desired), effects_.rows);
     scheduler_.set_org(org_.org());
+    usage_.set_org(org_.org(), ticked_at_);
     plan_needed_ = true;
   }
   outcome.revision = org_.revision();

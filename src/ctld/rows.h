@@ -61,6 +61,7 @@ struct AllocationPut {
   RunId run;
   NodeId node;
   std::vector<std::string> gpu_uuids;
+  std::int64_t gpu_amount = 0;  // of gpu_unit
   std::uint32_t cpu_count = 0;
   std::uint64_t memory_bytes = 0;
   WallTime start;
@@ -82,8 +83,23 @@ struct OrgRevision {
   std::uint64_t serial_last = 0;
 };
 
+/// GPU time that a user of a project had used at some moment, less what is forgotten by then.
+struct StoredUsage {
+  std::string project;
+  std::string user;
+  std::int64_t gpu_us = 0;
+  WallTime at;
+};
+struct UsagePut {
+  StoredUsage usage;
+};
+struct UsageDrop {
+  std::string project;
+  std::string user;
+};
+
 using Row = std::variant<JobPut, PayloadPut, PayloadDrop, NodePut, RequestPut, RequestDrop,
-                         AllocationPut, OrgPut, OrgDrop, OrgRevision>;
+                         AllocationPut, OrgPut, OrgDrop, OrgRevision, UsagePut, UsageDrop>;
 
 /// All that a controller needs to go on where the last one stopped.
 struct Snapshot {
@@ -93,6 +109,7 @@ struct Snapshot {
   JobId job_last;                       // the highest id ever given
   Org org;                              // not normalized
   OrgRevision org_revision;
+  std::vector<StoredUsage> usage;
 };
 
 }  // namespace rota::ctld

@@ -2,6 +2,7 @@
 #include "ctld/shares.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 namespace rota::ctld {
@@ -11,6 +12,7 @@ void add_to(ShareView& sum, const ShareView& part) {
   sum.held_in_quota += part.held_in_quota;
   sum.held_over_quota += part.held_over_quota;
   sum.waiting += part.waiting;
+  sum.usage = sum.usage.value_or(0) + part.usage.value_or(0);
   sum.jobs_running += part.jobs_running;
   sum.jobs_waiting += part.jobs_waiting;
 }
@@ -40,6 +42,13 @@ void ShareTally::add(const Job& job, std::int64_t gpus_asked) {
     project.holdings.push_back({job.spec.is_preemptible(), job.id, gpus, job.owner.user});
 }
 
+void ShareTally::add_usage(const std::string& project, const std::string& user,
+                           double gpu_seconds) {
+  // In hundredths of an hour, so that the lines add up as they are read.
+  const std::int64_t hundredths = std::llround(gpu_seconds / 36);
+  if (hundredths > 0) projects_[project].users[user].usage = hundredths * (gpu_unit / 100);
+}
+
 std::vector<ShareView> ShareTally::project_views(const Project& project) const {
   std::vector<ShareView> views(1);
   views[0].kind = ShareKind::project;
@@ -47,6 +56,7 @@ std::vector<ShareView> ShareTally::project_views(const Project& project) const {
   views[0].parent = project.department;
   views[0].quota = project.quota.gpu_quota;
   views[0].weight = project.quota.weight_or_quota();
+  views[0].usage = 0;
   const auto at = projects_.find(project.name);
   if (at == projects_.end()) return views;
   auto users = at->second.users;
@@ -73,6 +83,7 @@ std::vector<ShareView> ShareTally::project_views(const Project& project) const {
     view.held_in_quota = user.in_quota;
     view.held_over_quota = user.over_quota;
     view.waiting = user.waiting;
+    view.usage = user.usage;
     view.jobs_running = user.jobs_running;
     view.jobs_waiting = user.jobs_waiting;
     add_to(views[0], view);
@@ -96,6 +107,7 @@ std::vector<ShareView> ShareTally::views(const Org& org) const {
       view.parent = department->parent;
       view.quota = department->quota.gpu_quota;
       view.weight = department->quota.weight_or_quota();
+      view.usage = 0;
       views.push_back(view);
       self(self, tree[department->name], view);
       add_to(sum, view);

@@ -16,6 +16,8 @@ class ShareTally {
  public:
   /// `gpus_asked`: millionths that it would be charged; only looked at while it waits.
   void add(const Job& job, std::int64_t gpus_asked);
+  /// GPU seconds that a user has used of late.
+  void add_usage(const std::string& project, const std::string& user, double gpu_seconds);
 
   /// In the order of a tree: departments before projects, by name; each followed by what is below.
   std::vector<ShareView> views(const Org& org) const;
@@ -31,6 +33,7 @@ class ShareTally {
     std::int64_t in_quota = 0;
     std::int64_t over_quota = 0;
     std::int64_t waiting = 0;
+    std::int64_t usage = 0;
     std::uint64_t jobs_running = 0;
     std::uint64_t jobs_waiting = 0;
   };

@@ -239,7 +239,7 @@ struct ShareView {
   std::int64_t held_in_quota = 0;
   std::int64_t held_over_quota = 0;
   std::int64_t waiting = 0;           // asked for by jobs that wait
-  std::optional<std::int64_t> usage;  // millionths of the cluster, of late; none: not measured
+  std::optional<std::int64_t> usage;  // millionths of GPU hours, of late; none: not measured
   std::uint64_t jobs_running = 0;
   std::uint64_t jobs_waiting = 0;
 

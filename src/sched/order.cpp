@@ -175,7 +175,7 @@ void Walk::mend_heap(QuotaIndex index) {
 
 void Contest::push(std::uint32_t job, const Amount& step) {
   const SchedJob& j = world_.job(job);
-  offers_[j.project].insert({{j.priority, fill_of(j), j.submitted, j.id, job}, step});
+  offers_[j.project].insert({world_.key_as(fill_of(j), job), step});
 }
 
 std::optional<std::uint32_t> Contest::pop() {

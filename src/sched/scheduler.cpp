@@ -130,10 +130,23 @@ std::uint32_t Scheduler::number_of(JobId id) const {
   return at->second;
 }
 
-SchedJob Scheduler::sched_job(const Job& job) const {
+std::uint32_t Scheduler::user_of(const std::string& project, const std::string& user) {
+  const auto [at, is_new] = users_[project].try_emplace(user, user_last_ + 1);
+  if (is_new) ++user_last_;
+  return at->second;
+}
+
+void Scheduler::rank_users(const std::string& project, const std::vector<UserRank>& ranks) {
+  std::vector<World::UserRank> numbered;
+  for (const UserRank& each : ranks) numbered.push_back({user_of(project, each.user), each.rank});
+  world_.rank_users(quota_map_.project(project), numbered);
+}
+
+SchedJob Scheduler::sched_job(const Job& job) {
   SchedJob made;
   made.id = job.id.value;  // ids are given in the order of arrival, so they tell who is older
   made.project = quota_map_.project(job.spec.project);
+  made.user = user_of(job.spec.project, job.owner.user);
   made.priority = job.spec.priority_or_kinds();
   made.preemptible = job.spec.is_preemptible();
   made.limit_seconds = job.spec.time_limit_seconds;

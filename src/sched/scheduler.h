@@ -5,6 +5,7 @@
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -65,6 +66,16 @@ class Scheduler {
   /// Every job's project must stay.
   void set_org(const Org& org) { quota_map_.update(world_.quotas, org); }
 
+  /// Whose jobs come first in the project among those of equal priority: the smaller number.
+  /// Whoever is not named keeps his; at first that is 0.
+  struct UserRank {
+    std::string user;
+    std::uint32_t rank = 0;
+
+    friend bool operator==(const UserRank&, const UserRank&) = default;
+  };
+  void rank_users(const std::string& project, const std::vector<UserRank>& ranks);
+
   /// It waits from now on. Times are seconds on a clock that never steps.
   void add_waiting(const Job& job, std::int64_t now);
   /// It holds what its placement says; `is_ending`: and is about to give it back.
@@ -104,7 +115,8 @@ class Scheduler {
  private:
   NodeIndex index_of(NodeId id) const;
   std::uint32_t number_of(JobId id) const;
-  SchedJob sched_job(const Job& job) const;
+  SchedJob sched_job(const Job& job);
+  std::uint32_t user_of(const std::string& project, const std::string& user);
   std::vector<Task> tasks_holding(const Placement& placement, TaskState state) const;
   Placement placement_of(const SchedJob& job) const;
   Eviction::Standing standing_of(QuotaIndex project) const;
@@ -118,6 +130,9 @@ class Scheduler {
   std::vector<NodeIndex> node_indexes_;                              // by NodeId
   std::vector<NodeId> node_ids_;                                     // by NodeIndex
   boost::unordered_flat_map<std::uint64_t, std::uint32_t> numbers_;  // of jobs, by JobId
+  using Users = std::map<std::string, std::uint32_t, std::less<>>;
+  std::map<std::string, Users, std::less<>> users_;  // by project; numbers from 1
+  std::uint32_t user_last_ = 0;
   std::vector<std::int64_t> held_before_;  // GPUs, by QuotaIndex: when the last pass began
   mutable std::string free_text_;  // what is free, in words; "": not worked out since the last plan
 };

@@ -107,6 +107,7 @@ struct SchedJob {
   QuotaIndex project = quota_root;
   std::int32_t priority = 50;
   std::int32_t stale_grace = as_policy;  // seconds; below 0: never stale
+  std::uint32_t user = 0;                // of the project; 0: nobody in particular
   bool preemptible = true;
   std::int64_t submitted = 0;  // seconds
   std::int64_t started = never;

@@ -341,7 +341,24 @@ void World::refresh() {
 
 JobKey World::key_as(Fill fill, std::uint32_t index) const {
   const SchedJob& job = jobs_[index];
-  return {job.priority, fill, job.submitted, job.id, index};
+  const std::uint32_t rank = job.user < user_ranks_.size() ? user_ranks_[job.user] : 0;
+  return {job.priority, fill, rank, job.submitted, job.id, index};
+}
+
+/// All that is kept in this order is taken out and put in again: it happens seldom.
+void World::rank_users(QuotaIndex project, const std::vector<UserRank>& ranks) {
+  ROTA_ASSERT(log_.empty());
+  refresh();
+  Seat seat;
+  std::swap(seat, seats_[project]);
+  for (const UserRank& each : ranks) {
+    if (user_ranks_.size() <= each.user) user_ranks_.resize(each.user + 1);
+    user_ranks_[each.user] = each.rank;
+  }
+  for (const Head& head : seat.heads)
+    show_head(project, {key_as(head.key.fill, head.key.job), head.members});
+  for (const JobKey& key : seat.evictable)
+    seats_[project].evictable.insert(key_as(key.fill, key.job));
 }
 
 /// Among jobs of one class.
@@ -351,13 +368,10 @@ bool World::is_before(std::uint32_t a, std::uint32_t b) const {
 }
 
 World::ClassKey World::class_key(const SchedJob& job) const {
-  ClassKey key{job.project,
-               job.priority,
-               job.preemptible,
-               Fill::below,
-               job.shape.get(),
-               policy.reservations_max > 0 ? limit_class(seconds_planned(job)) : 0,
-               0};
+  ClassKey key{job.project,     job.priority,
+               job.preemptible, Fill::below,
+               job.shape.get(), policy.reservations_max > 0 ? limit_class(seconds_planned(job)) : 0,
+               job.user,        0};
   const bool untouched = std::all_of(job.tasks.begin(), job.tasks.end(), [](const Task& task) {
     return task.state == TaskState::waiting;
   });

@@ -77,6 +77,7 @@ struct Displacement {
 struct JobKey {
   std::int32_t priority = 0;
   Fill fill = Fill::below;
+  std::uint32_t user_rank = 0;
   std::int64_t submitted = 0;
   std::uint64_t id = 0;
   std::uint32_t job = 0;
@@ -84,6 +85,7 @@ struct JobKey {
   friend bool operator<(const JobKey& a, const JobKey& b) {
     if (a.priority != b.priority) return a.priority > b.priority;
     if (a.fill != b.fill) return a.fill < b.fill;
+    if (a.user_rank != b.user_rank) return a.user_rank < b.user_rank;
     if (a.submitted != b.submitted) return a.submitted < b.submitted;
     return a.id < b.id;
   }
@@ -205,6 +207,15 @@ class World {
   const std::set<JobKey>& evictable(QuotaIndex project) const { return seats_[project].evictable; }
   /// Brings them up to date with what has changed; call before looking.
   void refresh();
+  /// How the job stands among those of its project, as filled as that.
+  JobKey key_as(Fill fill, std::uint32_t job) const;
+  /// Whose jobs come first among those of equal priority: the smaller number. Whoever is not named
+  /// keeps his; at first that is 0. Only between passes.
+  struct UserRank {
+    std::uint32_t user = 0;
+    std::uint32_t rank = 0;
+  };
+  void rank_users(QuotaIndex project, const std::vector<UserRank>& ranks);
   /// Jobs of which something is placed, but less than their minimum.
   const std::set<std::uint32_t>& incomplete() const { return incomplete_; }
   /// The class in which it waits; none when it does not, or is not ready.
@@ -232,7 +243,8 @@ class World {
     Fill fill = Fill::below;
     const JobShape* shape = nullptr;
     std::int32_t limit = 0;  // about
-    std::uint64_t own = 0;   // the id of a job that is partly placed
+    std::uint32_t user = 0;
+    std::uint64_t own = 0;  // the id of a job that is partly placed
     friend auto operator<=>(const ClassKey&, const ClassKey&) = default;
   };
   struct Seat {
@@ -265,7 +277,6 @@ class World {
   void join_class(std::uint32_t job);
   void leave_class(std::uint32_t job);
   ClassKey class_key(const SchedJob& job) const;
-  JobKey key_as(Fill fill, std::uint32_t job) const;
   bool is_before(std::uint32_t a, std::uint32_t b) const;
   void refresh_end(std::uint32_t job, bool holds);
   std::int64_t seconds_planned(const SchedJob& job) const {
@@ -276,7 +287,8 @@ class World {
   std::deque<SchedJob> jobs_;
   std::deque<Membership> members_;
   std::vector<std::uint32_t> dirty_;
-  std::vector<Seat> seats_;  // by project
+  std::vector<Seat> seats_;                // by project
+  std::vector<std::uint32_t> user_ranks_;  // by user
   std::set<std::uint32_t> incomplete_;
   Ends ends_;
   std::vector<std::uint32_t> free_slots_;

@@ -47,6 +47,7 @@ ctld::Snapshot Disk::load() const {
       snapshot.org.users.push_back(std::get<UserDefaults>(row.item));
   }
   snapshot.org_revision = org_revision_;
+  for (const auto& [key, usage] : usage_) snapshot.usage.push_back(usage);
   return snapshot;
 }
 

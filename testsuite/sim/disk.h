@@ -38,6 +38,8 @@ class Disk {
   void apply(const ctld::OrgPut& row);
   void apply(const ctld::OrgDrop& row) { org_.erase({row.kind, row.name}); }
   void apply(const ctld::OrgRevision& row) { org_revision_ = row; }
+  void apply(const ctld::UsagePut& row) { usage_[{row.usage.project, row.usage.user}] = row.usage; }
+  void apply(const ctld::UsageDrop& row) { usage_.erase({row.project, row.user}); }
 
   std::map<JobId, Job> jobs_;
   std::map<JobId, JobPayload> payloads_;
@@ -46,6 +48,7 @@ class Disk {
   std::map<std::tuple<RunId, NodeId>, Allocation> allocations_;
   std::map<std::tuple<OrgKind, std::string>, ctld::OrgPut> org_;
   ctld::OrgRevision org_revision_;
+  std::map<std::pair<std::string, std::string>, ctld::StoredUsage> usage_;
 };
 
 }  // namespace rota::sim

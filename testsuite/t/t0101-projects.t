@@ -151,7 +151,7 @@ is "$(line team-b)" "2.5 0.5 8 2 1" "in and over its quota, and what it waits fo
 is "$(line research)" "4.5 0.5 8 4 1" "a department is the sum of its projects"
 is "$(jq -c '[.shares[] | select(.kind == "user") | .held_in_quota_gpus + .held_over_quota_gpus] | add' <<<"$share")" 5 \
   "the users' lines add up to what is held"
-is "$(jq -r '.shares[0] | .name, .usage' <<<"$share" | xargs)" "research null" "what nobody has measured is null"
+is "$(jq -r '.shares[0] | .name, .usage' <<<"$share" | xargs)" "research 0" "nothing was used yet"
 is "$(jq -r '.shares[] | select(.kind == "project" and .fair_share_gpus == null).name' <<<"$share")" "" "and everybody has a fair share"
 is "$(rshare | head -n 1 | xargs)" "NAME KIND QUOTA FAIR_SHARE IN_QUOTA OVER_QUOTA WAITING WEIGHT USAGE JOBS" "rshare prints a table"
 is "$(rshare -n | sed -n 2p | cut -c 1-8)" "  team-a" "as a tree"

@@ -3,6 +3,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "common/clock.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/shares.h"
 
@@ -52,7 +53,13 @@ net::awaitable<void> org_show(Controller& controller, std::shared_ptr<net::Conne
   const Org org = controller.engine().org();
   const std::uint64_t revision = controller.engine().org_revision();
   std::vector<ShareView> shares;
-  if (request.shares) shares = controller.engine().with_fair_shares(tally.views(org));
+  if (request.shares) {
+    const Now now{mono_now(), wall_now()};
+    for (const Project& project : org.projects)
+      for (const auto& line : controller.engine().usage_of(project.name, now))
+        tally.add_usage(project.name, line.user, line.used);
+    shares = controller.engine().with_fair_shares(tally.views(org));
+  }
   Position position;
   for (;;) {
     proto::OrgShowReply reply;

@@ -29,6 +29,7 @@ class SqliteStore final : public Store {
   Result<void> load_jobs(Snapshot& snapshot, std::uint64_t ended_kept);
   Result<void> load_nodes(Snapshot& snapshot);
   Result<void> load_requests(Snapshot& snapshot);
+  Result<void> load_usage(Snapshot& snapshot);
 
   Result<void> put(const JobPut& row);
   Result<void> put(const PayloadPut& row);
@@ -37,6 +38,8 @@ class SqliteStore final : public Store {
   Result<void> put(const RequestPut& row);
   Result<void> put(const RequestDrop& row);
   Result<void> put(const AllocationPut& row);
+  Result<void> put(const UsagePut& row);
+  Result<void> put(const UsageDrop& row) { return drop_usage_.run(row.project, row.user); }
   Result<void> put(const OrgPut& row) { return org_.put(row); }
   Result<void> put(const OrgDrop& row) { return org_.put(row); }
   Result<void> put(const OrgRevision& row) { return org_.put(row); }
@@ -46,7 +49,7 @@ class SqliteStore final : public Store {
   sqlite::Database reader_;  // its own connection: reads go on while a commit is under way
   sqlite::Statement begin_, commit_, rollback_, probe_;
   sqlite::Statement put_job_, put_payload_, drop_payload_, put_node_, put_request_, drop_request_;
-  sqlite::Statement open_allocation_, close_allocation_;
+  sqlite::Statement open_allocation_, close_allocation_, put_usage_, drop_usage_;
   sqlite::Statement get_payload_;
   sqlite::OrgTables org_;
 };
@@ -94,7 +97,9 @@ Result<void> SqliteStore::prepare() {
   ROTA_CHECK(put_request_.prepare(writer_, "INSERT INTO requests VALUES (?1,?2,?3,?4,?5,?6,?7)"));
   ROTA_CHECK(drop_request_.prepare(writer_, "DELETE FROM requests WHERE sequence<=?1"));
   ROTA_CHECK(open_allocation_.prepare(
-      writer_, "INSERT OR REPLACE INTO allocations VALUES (?1,?2,?3,?4,?5,?6,?7,?8,0,0)"));
+      writer_, "INSERT OR REPLACE INTO allocations VALUES (?1,?2,?3,?4,?5,?6,?7,?8,0,0,?9)"));
+  ROTA_CHECK(put_usage_.prepare(writer_, "INSERT OR REPLACE INTO usage VALUES (?1,?2,?3,?4)"));
+  ROTA_CHECK(drop_usage_.prepare(writer_, "DELETE FROM usage WHERE project=?1 AND user=?2"));
   ROTA_CHECK(org_.prepare(writer_));
   return close_allocation_.prepare(
       writer_,
@@ -163,7 +168,12 @@ Result<void> SqliteStore::put(const AllocationPut& row) {
   for (const auto& uuid : row.gpu_uuids) gpus += (gpus.empty() ? "" : ",") + uuid;
   return open_allocation_.run(row.run.job.value, row.run.restart, row.node.value, gpus,
                               row.gpu_uuids.size(), row.cpu_count, row.memory_bytes,
-                              row.start.microseconds);
+                              row.start.microseconds, row.gpu_amount);
+}
+
+Result<void> SqliteStore::put(const UsagePut& row) {
+  const StoredUsage& usage = row.usage;
+  return put_usage_.run(usage.project, usage.user, usage.gpu_us, usage.at.microseconds);
 }
 
 Result<Snapshot> SqliteStore::load(std::uint64_t ended_kept) {
@@ -171,6 +181,7 @@ Result<Snapshot> SqliteStore::load(std::uint64_t ended_kept) {
   ROTA_CHECK(load_jobs(snapshot, ended_kept));
   ROTA_CHECK(load_nodes(snapshot));
   ROTA_CHECK(load_requests(snapshot));
+  ROTA_CHECK(load_usage(snapshot));
   ROTA_CHECK(sqlite::load_org(reader_, path_, snapshot));
   return snapshot;
 }
@@ -228,6 +239,19 @@ Result<void> SqliteStore::load_requests(Snapshot& snapshot) {
     request.reply = requests.blob(5);
     request.at = {requests.integer(6)};
     snapshot.requests.push_back(std::move(request));
+  }
+}
+
+Result<void> SqliteStore::load_usage(Snapshot& snapshot) {
+  sqlite::Statement usage;
+  ROTA_CHECK(usage.prepare(reader_, "SELECT project, user, gpu_us, at_us FROM usage"));
+  for (;;) {
+    ROTA_TRY(const bool more, usage.step());
+    if (!more) return {};
+    snapshot.usage.push_back({std::string(usage.blob(0)),
+                              std::string(usage.blob(1)),
+                              usage.integer(2),
+                              {usage.integer(3)}});
   }
 }
 

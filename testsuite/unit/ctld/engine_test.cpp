@@ -96,9 +96,37 @@ TEST(Engine, EveryChangeHasItsRow) {
   f.orders();
   std::string rows;
   for (const auto& row : f.last.rows) rows += format("{} ", row.index());
-  EXPECT_EQ(rows, "3 1 6 0 ");  // the node, the payload, the allocation, the job
+  EXPECT_EQ(rows, "3 1 6 10 0 ");  // the node, the payload, the allocation, the usage, the job
   EXPECT_EQ(f.orders(), "");
   EXPECT_TRUE(f.last.empty());
+}
+
+// Who has used less comes first, after a restart of the controller too; then who came first.
+TEST(Engine, UsersOfAProjectTakeTurns) {
+  Fixture f;
+  const NodeId n0 = f.join("n0");
+  (void)f.submit(4, 0, LaunchMode::batch, 1001);
+  EXPECT_EQ(f.orders(), "launch 1.0@n0");
+  std::vector<StoredUsage> usage;
+  for (const Row& row : f.last.rows)
+    if (const auto* put = std::get_if<UsagePut>(&row)) usage.push_back(put->usage);
+  ASSERT_EQ(usage.size(), 1u);
+  f.at.mono = f.at.mono + seconds(20);
+  f.at.wall.microseconds += 20'000'000;
+  (void)f.submit(4, 0, LaunchMode::batch, 1001);
+  (void)f.submit(4, 0, LaunchMode::batch, 1002);
+  f.engine.tick(f.at);
+  f.end(n0, 1);
+  EXPECT_EQ(f.orders(), "forget 1.0@n0 launch 3.0@n0");
+
+  Snapshot snapshot;
+  usage.front().gpu_us = 400'000'000;
+  snapshot.usage = usage;
+  Fixture next({}, std::move(snapshot));
+  next.join("n0");
+  (void)next.submit(4, 0, LaunchMode::batch, 1001);
+  (void)next.submit(4, 0, LaunchMode::batch, 1002);
+  EXPECT_EQ(next.orders(), "launch 2.0@n0");
 }
 
 // A gang: the first node's end is the job's in batch mode, and takes the others with it.

@@ -88,6 +88,21 @@ TEST(Shares, PartsOfGpusCountAsParts) {
             "ada 0 1+0.2 0.4 1/1\n");
 }
 
+// Who has nothing any more but has used something has a line, or the lines would not add up.
+TEST(Shares, UsageAddsUpInHundredthsOfAnHour) {
+  const auto org =
+      org_parse("{departments: {d: {}}, projects: {p: {department: d, quota: 1}}}", "p");
+  ShareTally tally;
+  tally.add(waiting(1, "p", "ada"), 0);
+  tally.add_usage("p", "ada", 3600 + 19);
+  tally.add_usage("p", "bob", 1800);
+  tally.add_usage("p", "eve", 17);  // less than half of a hundredth
+  std::string text;
+  for (const ShareView& v : tally.views(*org))
+    text += format("{} {}\n", v.name, decimal_format(v.usage.value(), 6));
+  EXPECT_EQ(text, "d 1.51\np 1.51\nada 1.01\nbob 0.5\ndefault 0\n");
+}
+
 // What nobody may take back lies within the quota, whenever it came.
 TEST(Shares, WhatCannotBePreemptedComesFirst) {
   const auto org = org_parse("projects: {p: {quota: 2, user_weights: {ada: 3}}}", "p");

@@ -114,6 +114,7 @@ TEST_F(StoreTest, AllocationsCloseWithWhatWasHeld) {
   row.run = {JobId{1}, 0};
   row.node = NodeId{1};
   row.gpu_uuids = {"a", "b"};
+  row.gpu_amount = gpu_unit;  // half of each
   row.start = {1'000'000};
   ASSERT_TRUE(store->commit({row}));
   row.end = {9'000'000};
@@ -121,13 +122,29 @@ TEST_F(StoreTest, AllocationsCloseWithWhatWasHeld) {
   ASSERT_TRUE(store->commit({row}));
   // Read by a second connection, as a report would.
   const std::string command =
-      "sqlite3 " + path() + " 'SELECT gpu_count, held_ms FROM allocations' 2>/dev/null";
+      "sqlite3 " + path() + " 'SELECT gpu_count, gpu_amount, held_ms FROM allocations' 2>/dev/null";
   if (system("command -v sqlite3 >/dev/null") != 0) GTEST_SKIP() << "no sqlite3 program";
   FILE* pipe = popen(command.c_str(), "r");
   char line[100] = "";
   ASSERT_NE(fgets(line, sizeof line, pipe), nullptr);
   pclose(pipe);
-  EXPECT_STREQ(line, "2|8000\n");
+  EXPECT_STREQ(line, "2|1000000|8000\n");
+}
+
+TEST_F(StoreTest, UsageComesBack) {
+  {
+    auto store = *open_sqlite(path());
+    ASSERT_TRUE(store->commit({UsagePut{{"team-a", "ada", 1, {5}}}, UsagePut{{"b", "ada", 2, {6}}},
+                               UsagePut{{"team-a", "bob", 3, {7}}}}));
+    ASSERT_TRUE(store->commit({UsagePut{{"team-a", "ada", 9, {8}}}, UsageDrop{"b", "ada"}}));
+  }
+  const auto usage = (*open_sqlite(path()))->load(10)->usage;
+  ASSERT_EQ(usage.size(), 2u);
+  EXPECT_EQ(usage[0].project, "team-a");
+  EXPECT_EQ(usage[0].user, "ada");
+  EXPECT_EQ(usage[0].gpu_us, 9);
+  EXPECT_EQ(usage[0].at.microseconds, 8);
+  EXPECT_EQ(usage[1].user, "bob");
 }
 
 TEST_F(StoreTest, RefusesAFileThatIsNoStore) {

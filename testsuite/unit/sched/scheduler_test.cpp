@@ -90,6 +90,7 @@ class Cluster {
     for (const auto& item : items_of(text)) {
       Job job;
       job.id = JobId{jobs.size() + 1};
+      job.owner.user = user;
       std::string project = job.spec.project;
       auto words = words_of(item, job.spec.name, project);
       job.spec.project = project;
@@ -166,6 +167,7 @@ class Cluster {
   }
 
   Scheduler scheduler;
+  std::string user = "somebody";
   std::map<JobId, Job> jobs;
   std::int64_t now = 1000;
 };
@@ -347,6 +349,29 @@ TEST(SchedulerOrder, HigherPriorityFirst) {
 }
 
 // Both projects are promised half. What one borrowed goes back as soon as the other asks.
+// Within a priority the users' order counts before age, for those who start and for those who go.
+TEST(SchedulerOrder, UsersOfAProjectTakeTurns) {
+  Cluster cluster("n0 gpus=2", "a quota=1; b quota=1");
+  const auto submit = [&](const std::string& text, const std::string& user) {
+    cluster.user = user;
+    cluster.submit(text);
+  };
+  submit("ada1 gpus=1 in=a", "ada");
+  submit("bob1 gpus=1 in=a", "bob");
+  submit("eve1 gpus=1 priority=40 in=a", "eve");
+  cluster.scheduler.rank_users("a", {{"ada", 2}, {"bob", 1}});
+  EXPECT_EQ(cluster.plan(), "start ada1 on n0[1]; start bob1 on n0[0]");
+  submit("ada2 gpus=1 in=a", "ada");
+  submit("bob2 gpus=1 in=a", "bob");
+  submit("taker gpus=1 in=b", "dan");
+  EXPECT_EQ(cluster.plan(), "evict ada1 for taker");
+  cluster.end_job(1);
+  EXPECT_EQ(cluster.plan(), "start taker on n0[1]");
+  cluster.scheduler.rank_users("a", {{"ada", 1}, {"bob", 2}});
+  cluster.end_job(2);
+  EXPECT_EQ(cluster.plan(), "start ada2 on n0[0]");
+}
+
 TEST(SchedulerQuota, LentGpusComeBack) {
   Cluster cluster("n0 gpus=4; n1 gpus=4", "a quota=4; b quota=4");
   cluster.submit("a1 gpus=4 in=a; a2 gpus=4 in=a");
