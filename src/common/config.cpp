@@ -9,6 +9,7 @@
 #include "common/config_table.h"
 #include "common/escape.h"
 #include "common/format.h"
+#include "common/lower.h"
 #include "common/nearest.h"
 #include "common/units.h"
 #include "common/yaml.h"
@@ -32,6 +33,8 @@ class Reader {
   Result<Config> read(std::string_view text) {
     ROTA_TRY(const auto root, yaml_parse(text, name_, YamlBounds{.bytes_max = file_bytes_max}));
     if (root) ROTA_CHECK(read_sections(*root));
+    std::sort(config_.node_groups.begin(), config_.node_groups.end(),
+              [](const NamedNodes& a, const NamedNodes& b) { return a.name < b.name; });
     ROTA_CHECK(check_pairs());
     return std::move(config_);
   }
@@ -55,7 +58,28 @@ class Reader {
         return at(value,
                   format("keys are needed below '{}:', each on a line of its own and indented",
                          name.text));
-      ROTA_CHECK(read_keys(name.text, value));
+      ROTA_CHECK(name.text == config_groups_section ? read_groups(value)
+                                                    : read_keys(name.text, value));
+    }
+    return {};
+  }
+
+  /// Names that the site chooses. Two that differ only in the case of letters would be one group to
+  /// everybody who refers to it.
+  Result<void> read_groups(const YamlNode& groups) {
+    YamlOnce once;
+    for (std::size_t i = 0; i < groups.keys.size(); ++i) {
+      const YamlNode& name = groups.keys[i];
+      const YamlNode& hosts = groups.items[i];
+      if (!name.is_scalar()) return at(name, "the name of a group of nodes is needed here");
+      if (auto good = config_check_group_name(name.text); !good)
+        return at(name, good.error().detail);
+      ROTA_CHECK(once.check(name_, "node_groups." + lower_case(name.text), name.mark));
+      if (!hosts.is_scalar() || hosts.is_empty())
+        return at(hosts,
+                  format("node_groups.{} takes a host list, such as dgx[01-20],login1", name.text));
+      if (auto added = config_add_group(config_, name.text, hosts.text); !added)
+        return at(hosts, added.error().detail);
     }
     return {};
   }
@@ -96,6 +120,7 @@ class Reader {
         return at(node, format("{} is no section; write '{}:' and below it, indented, '{}:'",
                                quoted(section), section_of(key.name), short_name_of(key.name)));
     }
+    sections.push_back(config_groups_section);
     if (std::find(sections.begin(), sections.end(), section) != sections.end()) return {};
     if (const auto meant = nearest(section, sections); !meant.empty())
       return at(node, format("unknown section {}; did you mean '{}'?", quoted(section), meant));

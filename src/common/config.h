@@ -4,11 +4,18 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/result.h"
 #include "common/time.h"
 
 namespace rota {
+
+/// A name for some of the nodes; they need not be there.
+struct NamedNodes {
+  std::string name;
+  std::vector<std::string> nodes;  // ascending, each once
+};
 
 /// All of rota.yaml as values. A key that the file leaves out keeps the default shown here.
 struct Config {
@@ -43,6 +50,8 @@ struct Config {
   Duration scheduler_preemption_delay{};
   std::uint64_t scheduler_consolidate_max = 16;
 
+  std::vector<NamedNodes> node_groups;  // by name, in any case of letters
+
   std::string node_name;
   std::string node_listen = "0.0.0.0:7118";
   std::string node_address;
@@ -65,6 +74,8 @@ struct ConfigKey {
   std::string_view help;          // one line
 };
 std::span<const ConfigKey> config_keys();
+/// The one section whose keys are names that the site chooses, each with a host list.
+inline constexpr std::string_view config_groups_section = "node_groups";
 
 /// Reads and checks `path`. Errors carry file, line, column, what is wrong and, for an unknown key,
 /// the nearest known one: "rota.yaml:12:3: unknown key 'nodes.hartbeat'; did you mean

@@ -9,6 +9,7 @@
 #include "common/assert.h"
 #include "common/escape.h"
 #include "common/format.h"
+#include "common/hostlist.h"
 #include "common/units.h"
 
 namespace rota {
@@ -17,6 +18,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t string_bytes_max = 1024;
+constexpr std::size_t groups_max = 1'000;
+constexpr std::size_t group_name_bytes_max = 64;
+/// Of all groups together, a node counted in each: what a controller looks through for every node.
+constexpr std::size_t grouped_nodes_max = 200'000;
 
 /// Whether a text is a good value beyond its type; the error is "must be ...".
 using TextCheck = Result<void> (*)(std::string_view text);
@@ -299,6 +304,31 @@ Result<void> config_assign(Config& config, std::string_view name, const std::str
     if (text != "true" && text != "false") return takes("must be true or false");
     config.*std::get<BoolMember>(row.member).member = text == "true";
   }
+  return {};
+}
+
+Result<void> config_check_group_name(std::string_view name) {
+  if (name == "none") return must("'none' means that there is no group; choose another name");
+  if (!name.empty() && !std::isalnum(static_cast<unsigned char>(name.front())))
+    return must(format("the name of a group begins with a letter or digit, not {}", quoted(name)));
+  if (auto good = is_name_of(name, group_name_bytes_max); !good)
+    return must(format("the name of a group {}, not {}", good.error().detail, quoted(name)));
+  return {};
+}
+
+Result<void> config_add_group(Config& config, const std::string& name, const std::string& hosts) {
+  if (config.node_groups.size() >= groups_max)
+    return must(format("more than {} groups of nodes", groups_max));
+  auto names = hostlist_expand(hosts);
+  if (!names) return must(format("node_groups.{}: {}", name, names.error().detail));
+  std::sort(names->begin(), names->end());
+  names->erase(std::unique(names->begin(), names->end()), names->end());
+  std::size_t count = names->size();
+  for (const NamedNodes& group : config.node_groups) count += group.nodes.size();
+  if (count > grouped_nodes_max)
+    return must(format("node_groups.{}: the groups have more than {} nodes in all", name,
+                       grouped_nodes_max));
+  config.node_groups.push_back({name, *std::move(names)});
   return {};
 }
 

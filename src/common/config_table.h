@@ -14,4 +14,9 @@ const ConfigKey* config_find(std::string_view name);
 /// which key, and what would be right.
 Result<void> config_assign(Config& config, std::string_view name, const std::string& text);
 
+/// Whether a group of nodes may be called so; the error says what would be right.
+Result<void> config_check_group_name(std::string_view name);
+/// Adds a group of nodes: a checked name that is not there yet, and a host list.
+Result<void> config_add_group(Config& config, const std::string& name, const std::string& hosts);
+
 }  // namespace rota

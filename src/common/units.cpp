@@ -10,6 +10,7 @@
 
 #include "common/escape.h"
 #include "common/format.h"
+#include "common/lower.h"
 
 namespace rota {
 namespace {
@@ -20,12 +21,6 @@ __extension__ typedef unsigned __int128 Wide;
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 Error invalid(std::string detail) { return {Errc::invalid_argument, std::move(detail)}; }
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
 
 struct DurationUnit {
   std::string_view name;

@@ -95,7 +95,7 @@ TEST(ConfigErrors, AnUnknownSectionToo) {
             "r.yaml:2:1: unknown section 'nods'; did you mean 'nodes'?");
   EXPECT_EQ(refused("quotas:\n  x: 1\n"),
             "r.yaml:1:1: unknown section 'quotas'; known are cluster, controller, munge, nodes, "
-            "jobs, scheduler, node, log");
+            "jobs, scheduler, node, log, node_groups");
   EXPECT_EQ(
       refused("heartbeat: 5s\n"),
       "r.yaml:1:1: 'heartbeat' is no section; write 'nodes:' and below it, indented, 'heartbeat:'");
@@ -343,6 +343,56 @@ TEST_F(ConfigFile, TheEnvironmentNamesItAndWinsOverIt) {
 TEST_F(ConfigFile, AFileThatTheEnvironmentNamesMustBeThere) {
   setenv("ROTA_CONFIG", (directory_ + "/none.yaml").c_str(), 1);
   EXPECT_EQ(config_default().error().code, Errc::not_found);
+}
+
+/// "dgx: n1 n2; lab: n1".
+std::string groups_of(std::string_view text) {
+  std::string shown;
+  for (const NamedNodes& group : read(text).node_groups) {
+    shown += (shown.empty() ? "" : "; ") + group.name + ":";
+    for (const std::string& node : group.nodes) shown += " " + node;
+  }
+  return shown;
+}
+
+TEST(ConfigGroups, NamesAndHostLists) {
+  EXPECT_EQ(groups_of("node_groups:\n"), "");
+  EXPECT_EQ(groups_of("node_groups:\n  lab: n2,n1,n2\n  dgx-1.x: dgx[08-10]\n"),
+            "dgx-1.x: dgx08 dgx09 dgx10; lab: n1 n2");
+  EXPECT_EQ(groups_of("node_groups: {dgx: 'n[1-2],x'}"), "dgx: n1 n2 x");
+}
+
+TEST(ConfigGroups, WhatIsWrongHasItsPlace) {
+  EXPECT_EQ(refused("node_groups:\n  a b: n1\n"),
+            "r.yaml:2:3: the name of a group must be 1 to 64 letters, digits, '-', '_' or '.', not "
+            "'a b'");
+  EXPECT_EQ(refused("node_groups:\n  -x: n1\n"),
+            "r.yaml:2:3: the name of a group begins with a letter or digit, not '-x'");
+  EXPECT_EQ(refused("node_groups:\n  none: n1\n"),
+            "r.yaml:2:3: 'none' means that there is no group; choose another name");
+  EXPECT_EQ(refused("node_groups:\n  lab: n1\n  Lab: n2\n"),
+            "r.yaml:3:3: 'node_groups.lab' stands here a second time; first in line 2");
+  EXPECT_EQ(refused("node_groups:\n  lab: n[1-\n"),
+            "r.yaml:2:8: node_groups.lab: host list column 2: this '[' is never closed");
+  EXPECT_EQ(refused("node_groups:\n  lab: [n1, n2]\n"),
+            "r.yaml:2:8: node_groups.lab takes a host list, such as dgx[01-20],login1");
+  EXPECT_EQ(refused("node_groups:\n  lab:\n"),
+            "r.yaml:2:7: node_groups.lab takes a host list, such as dgx[01-20],login1");
+  EXPECT_EQ(refused("node_group:\n  lab: n1\n"),
+            "r.yaml:1:1: unknown section 'node_group'; did you mean 'node_groups'?");
+  EXPECT_EQ(refused("node_groups: n1\n"),
+            "r.yaml:1:14: keys are needed below 'node_groups:', each on a line of its own and "
+            "indented");
+}
+
+TEST(ConfigGroups, HaveLimits) {
+  std::string many = "node_groups:\n";
+  for (int i = 0; i <= 1000; ++i) many += "  g" + std::to_string(i) + ": n1\n";
+  EXPECT_EQ(refused(many), "r.yaml:1002:10: more than 1000 groups of nodes");
+  std::string large = "node_groups:\n";
+  for (const char* name : {"a", "b", "c"}) large += std::string("  ") + name + ": n[1-90000]\n";
+  EXPECT_EQ(refused(large),
+            "r.yaml:4:6: node_groups.c: the groups have more than 200000 nodes in all");
 }
 
 }  // namespace
