@@ -6,7 +6,8 @@
 # Every spelling of every option; those that take an argument end in "=".
 declare -gA _rota_options=(
   [rsubmit]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus= --gpus-per-node=
-    -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem= -t= --time=
+    -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
+    -w= --nodelist= -x= --exclude= -C= --constraint= -t= --time=
     -o= --output= -e= --error= -D= --chdir= --kind= --interactive --inference --priority= --preemptible
     --non-preemptible --signal= --grace= --requeue --no-requeue --wrap= -W --wait -P --parsable --json
     -Q --quiet -v --verbose -h --help --usage -V --version"
@@ -50,6 +51,7 @@ _rota_queues() {
   radmin export 2>/dev/null |
     awk '/^[a-z]/ { section = $1 } section == "queues:" && /^  [^ ]/ { sub(/:$/, "", $1); print $1 }'
 }
+_rota_groups() { rinfo --json 2>/dev/null | jq -r '.nodes[] | .type, .groups[]' 2>/dev/null | sort -u; }
 _rota_nodes() { rinfo --noheader --parsable 2>/dev/null | cut -d '|' -f 1; }
 
 # The argument of an option.
@@ -59,6 +61,9 @@ _rota_argument() {
     rsubmit:--kind) _rota_words "$word" train interactive inference ;;
     rsubmit:-p | rsubmit:--queue | rsubmit:--partition | rproject:--default-queue)
       _rota_words "$word" "$(_rota_queues)" ;;
+    rsubmit:-w | rsubmit:--nodelist | rsubmit:-x | rsubmit:--exclude) _rota_words "$word" "$(_rota_nodes)" ;;
+    rsubmit:-C | rsubmit:--constraint | rproject:*-node-types | rproject:*-node-groups)
+      _rota_words "$word" "$(_rota_groups)" ;;
     rsubmit:--priority)
       _rota_words "$word" very-low low medium-low medium medium-high high very-high ;;
     rsubmit:-D | rsubmit:--chdir) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;

@@ -95,6 +95,10 @@ void write_job(JsonWriter& json, const JobView& job) {
   json.field("preemptions", job.preemptions);
   json.field_or_null("displaced", !job.displaced.empty(), job.displaced);
   json.field_or_null("expected_start_time", bool(job.expected_start), rfc3339(job.expected_start));
+  const NodeWish& wish = *job.spec.nodes;
+  json.field_or_null("nodelist", !wish.only.empty(), wish.only);
+  json.field_or_null("exclude", !wish.except.empty(), wish.except);
+  json.field_or_null("constraint", !wish.constraint.empty(), wish.constraint);
   json.end_object();
 }
 

@@ -134,6 +134,8 @@ Table node_table(const std::vector<NodeView>& nodes) {
                {"STATE"},
                {"GPUS", Align::right},
                {"MODEL", Align::left, true},
+               {"TYPE", Align::left, true},
+               {"GROUPS", Align::left, true},
                {"CPUS", Align::right},
                {"MEMORY", Align::right},
                {"REASON", Align::left, true}});
@@ -142,6 +144,8 @@ Table node_table(const std::vector<NodeView>& nodes) {
     table.add(name_of(node.state), colour_of(node.state));
     table.add(format("{}/{}", decimal_format(gpus_held(node), 6), node.inventory.gpus.size()));
     table.add(models_of(node));
+    table.add(node.type.empty() ? "-" : node.type);
+    table.add(node.groups.empty() ? "-" : format("{}", fmt::join(node.groups, ",")));
     table.add(format("{}/{}", node.cpus_held, node.inventory.cpu_count));
     table.add(format("{}/{}", size_format(node.memory_held_bytes),
                      size_format(node.inventory.memory_bytes)));
@@ -190,6 +194,11 @@ void write_node(JsonWriter& json, const NodeView& node) {
   json.key("gpus");
   json.begin_array();
   for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i) write_gpu(json, node, i);
+  json.end_array();
+  json.field_or_null("type", !node.type.empty(), node.type);
+  json.key("groups");
+  json.begin_array();
+  for (const std::string& group : node.groups) json.value(group);
   json.end_array();
   json.field("address", node.identity.address);
   json.field("version", node.identity.version);

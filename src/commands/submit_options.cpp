@@ -39,6 +39,9 @@ enum : int {
   id_non_preemptible,
   id_signal,
   id_grace,
+  id_nodelist,
+  id_exclude,
+  id_constraint,
   id_requeue,
   id_no_requeue,
   id_wrap,
@@ -69,6 +72,10 @@ constexpr auto table = std::to_array<Option>({
     {id_tasks_per_node, 0, "ntasks-per-node", "N", "tasks on each node", job},
     {id_cpus_per_task, 'c', "cpus-per-task", "N", "CPUs of each task; default: 1", job},
     {id_memory, 0, "mem", "SIZE", "memory on each node: MiB, or with a unit (32G)", job},
+    {id_nodelist, 'w', "nodelist", "NODES", "only these nodes: dgx[1-4],n7", job},
+    {id_exclude, 'x', "exclude", "NODES", "not these nodes", job},
+    {id_constraint, 'C', "constraint", "LIST",
+     "only nodes of these types or groups: a100|h100 (or), lab&v100 (and)", job},
     {id_time, 't', "time", "TIME", "time limit: minutes, h:m:s, d-h:m:s, or with units (1h30m)",
      job},
     {id_output, 'o', "output", "FILE", "file for the output; default: rota-%j.out", job},
@@ -292,6 +299,19 @@ Result<void> apply_text(const Given& given, SubmitOptions& options) {
   return {};
 }
 
+/// Names of nodes, types or groups; whether there are such is for the controller to say.
+Result<void> apply_wish(const Given& given, NodeWish& wish) {
+  ROTA_TRY(std::string text, text_from(given));
+  NodeWish part;
+  std::string NodeWish::*const field = given.option->id == id_nodelist  ? &NodeWish::only
+                                       : given.option->id == id_exclude ? &NodeWish::except
+                                                                        : &NodeWish::constraint;
+  part.*field = text;
+  if (auto valid = validate(part); !valid) return bad_value(given, valid.error().detail);
+  wish.*field = std::move(text);
+  return {};
+}
+
 /// The words of one #ROTA line as options of a job.
 Result<void> append_line(const DirectiveLine& line, std::string_view name,
                          std::vector<Given>& options) {
@@ -334,6 +354,10 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
     case id_directory:
     case id_wrap:
       return apply_text(given, options);
+    case id_nodelist:
+    case id_exclude:
+    case id_constraint:
+      return apply_wish(given, options.nodes);
     case id_gpus:
     case id_gpus_per_node:
     case id_gpu_devices:
@@ -429,6 +453,7 @@ Result<JobSpec> job_spec_from(const SubmitOptions& options, std::string_view def
     // A limit of half a second is a limit: rounded up, it does not become "none".
     spec.time_limit_seconds = std::chrono::ceil<std::chrono::seconds>(*options.time_limit).count();
   }
+  if (!options.nodes.empty()) spec.nodes.edit() = options.nodes;
   ROTA_CHECK(resolve_shape(options.shape, spec));
   // What the controller would refuse as a bad job is here a mistake in the options.
   if (auto valid = validate(spec); !valid) return Error{Errc::usage, valid.error().detail};

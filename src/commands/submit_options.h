@@ -25,6 +25,7 @@ struct SubmitOptions {
   std::optional<bool> requeue;
   std::optional<Duration> time_limit;
   ShapeRequest shape;
+  NodeWish nodes;
   std::string output;
   std::string error;
   std::string directory;

@@ -6,7 +6,6 @@
 
 #include "common/assert.h"
 #include "common/format.h"
-#include "common/units.h"
 
 namespace rota::ctld {
 
@@ -15,7 +14,7 @@ using sched::JobEvent;
 Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
     : settings_(std::move(settings)),
       job_last_(snapshot.job_last),
-      scheduler_(settings_.policy),
+      scheduler_(settings_.policy, settings_.node_groups),
       requests_(std::move(snapshot.requests), now.mono),
       org_(std::move(snapshot.org), snapshot.org_revision.revision,
            snapshot.org_revision.serial_last),
@@ -78,23 +77,9 @@ Result<void> Engine::admit(const Owner& owner, const std::vector<std::string>& g
   // With no node known yet nothing can be said; else what all nodes together cannot hold is refused
   // now and not after a night in the queue.
   if (nodes_.empty()) return {};
-  if (scheduler_.fit_of(spec) == sched::Fit::never) {
-    std::uint32_t gpus_most = 0;
-    std::int64_t cpus_most = 0;
-    const auto memory_most = static_cast<std::uint64_t>(scheduler_.world().fleet.gpu_memory_most());
-    for (const auto& node : scheduler_.world().fleet.nodes()) {
-      gpus_most = std::max(gpus_most, node.gpus_present);
-      cpus_most = std::max(cpus_most, node.cpu_milli / 1000);
-    }
-    return Error{
-        Errc::never_fits,
-        format("needs {}; the cluster has {} node{}, the largest with {} GPUs{} and {} CPUs",
-               sched::request_text(spec), nodes_.size(), nodes_.size() == 1 ? "" : "s", gpus_most,
-               spec.task.gpu_memory_mib == 0
-                   ? ""
-                   : format(" of up to {}", size_format(memory_most << 20)),
-               cpus_most)};
-  }
+  ROTA_CHECK(scheduler_.node_rules().check(*spec.nodes));
+  if (scheduler_.fit_of(spec) == sched::Fit::never)
+    return Error{Errc::never_fits, scheduler_.never_text(spec)};
   return {};
 }
 

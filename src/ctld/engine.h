@@ -35,6 +35,7 @@ struct EngineSettings {
   std::int64_t time_limit_default_seconds = 0;
   std::int64_t time_limit_max_seconds = 0;  // 0: none
   bool root_allowed = false;
+  std::vector<NamedNodes> node_groups = {};
   sched::Policy policy = sched::live_policy();
 };
 
@@ -168,6 +169,7 @@ class Engine {
                      JobSpec& spec) const;
   Result<void> check_unused(const Org& desired) const;
   Result<OrgOutcome> change_org(Org desired, bool dry_run);
+  void renew_waiting();
   void advance(Job& job, sched::JobEvent event, JobState final_state = JobState::completed);
   void wait(Job& job, Now now);
   void start(Job& job, Placement placement, Now now);

@@ -50,11 +50,19 @@ Result<void> check_unnamed(const Org& org, const std::string& project) {
   return {};
 }
 
+std::vector<std::string> all_warnings(const Org& org, const sched::NodeRules& rules) {
+  auto lines = warnings_of(org);
+  auto more = rules.warnings_of(org);
+  std::move(more.begin(), more.end(), std::back_inserter(lines));
+  return lines;
+}
+
 /// What the change brings: a policy that stands is not complained of every time.
-std::vector<std::string> new_warnings(const Org& before, const Org& after) {
-  const auto lines = warnings_of(before);
+std::vector<std::string> new_warnings(const Org& before, const Org& after,
+                                      const sched::NodeRules& rules) {
+  const auto lines = all_warnings(before, rules);
   const std::set<std::string> known(lines.begin(), lines.end());
-  auto warnings = warnings_of(after);
+  auto warnings = all_warnings(after, rules);
   std::erase_if(warnings, [&known](const std::string& line) { return known.contains(line); });
   return warnings;
 }
@@ -90,17 +98,23 @@ Result<OrgOutcome> Engine::change_org(Org desired, bool dry_run) {
   OrgOutcome outcome;
   outcome.lines = difference(org_.org(), desired);
   outcome.line_count = outcome.lines.size();
-  outcome.warnings = new_warnings(org_.org(), desired);
+  outcome.warnings = new_warnings(org_.org(), desired, scheduler_.node_rules());
   if (outcome.lines.size() > lines_max) outcome.lines.resize(lines_max);
   if (outcome.warnings.size() > lines_max) outcome.warnings.resize(lines_max);
   if (!dry_run && outcome.line_count > 0) {
     org_.replace(std::move(desired), effects_.rows);
-    scheduler_.set_org(org_.org());
+    if (scheduler_.set_org(org_.org())) renew_waiting();
     usage_.set_org(org_.org(), ticked_at_);
     plan_needed_ = true;
   }
   outcome.revision = org_.revision();
   return outcome;
+}
+
+/// Jobs that wait follow the rules about nodes; those that run stay where they are.
+void Engine::renew_waiting() {
+  for (const auto& [id, job] : jobs_)
+    if (job.state == JobState::pending) scheduler_.renew(job);
 }
 
 Result<OrgOutcome> Engine::apply_org(const Caller& caller, Org desired, bool dry_run,

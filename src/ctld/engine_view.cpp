@@ -101,6 +101,8 @@ NodeView Engine::view(const Node& node) const {
   view.gpu_holders = scheduler_.gpu_holders(node.id);
   view.gpu_sharers = scheduler_.gpu_sharers(node.id);
   view.usage = node.usage;
+  view.type = scheduler_.type_of(node.id);
+  view.groups = scheduler_.groups_of(node.id);
   return view;
 }
 

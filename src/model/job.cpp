@@ -210,6 +210,7 @@ Result<void> validate(const JobSpec& spec) {
   if (spec.time_limit_seconds < 0 || spec.time_limit_seconds > JobBounds::time_limit_seconds_max)
     return invalid(format("the time limit is {} s, it must be 0 to {}", spec.time_limit_seconds,
                           JobBounds::time_limit_seconds_max));
+  ROTA_CHECK(validate(*spec.nodes));
   if (spec.signal > JobBounds::signal_max)
     return invalid(format("the signal is {}, it must be 1 to {}, or 0 for SIGTERM", spec.signal,
                           JobBounds::signal_max));

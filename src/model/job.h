@@ -12,6 +12,7 @@
 #include "common/shared_text.h"
 #include "common/time.h"
 #include "model/ids.h"
+#include "model/node_wish.h"
 #include "model/placement.h"
 
 namespace rota {
@@ -110,6 +111,7 @@ struct JobSpec {
   TaskRequest task;
   NodeRequest node;
   std::int64_t time_limit_seconds = 0;  // 0: none
+  Box<NodeWish> nodes;                  // that it may run on; hardly any job says
 
   bool is_preemptible() const {
     if (preemptibility == Preemptibility::by_kind) return kind == JobKind::train;
@@ -128,8 +130,14 @@ struct JobSpec {
   static auto fields(auto& m) {
     return std::tie(m.name, m.project, m.kind, m.task_count, m.node_count, m.task, m.node,
                     m.time_limit_seconds, m.requeue, m.queue, m.priority, m.preemptibility,
-                    m.signal, m.signal_seconds, m.grace_seconds);
+                    m.signal, m.signal_seconds, m.grace_seconds, wish_of(m));
   }
+  /// Told when all fields have been read.
+  void decoded() { nodes.tidy(); }
+
+ private:
+  static const NodeWish& wish_of(const JobSpec& spec) { return *spec.nodes; }
+  static NodeWish& wish_of(JobSpec& spec) { return spec.nodes.edit(); }
 };
 
 /// A soft and a hard limit as setrlimit takes them; all-ones is unlimited.

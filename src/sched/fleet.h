@@ -170,6 +170,15 @@ class Fleet {
   std::uint64_t generation_ = 1;
 };
 
+/// Calls `visit` with each of these nodes; none: with all.
+template <class Visit>
+void for_nodes(const Fleet& fleet, const NodeList* nodes, Visit visit) {
+  if (nodes == nullptr)
+    for (const FleetNode& node : fleet.nodes()) visit(node);
+  else
+    for (const NodeIndex index : *nodes) visit(fleet.at(index));
+}
+
 /// Whether the task would fit the node: now, or once everybody who is leaving has left.
 bool fits_now(const FleetNode& node, const Demand& demand);
 bool fits_soon(const FleetNode& node, const Demand& demand);

@@ -32,7 +32,8 @@ Demand demand_of(const JobSpec& spec, std::uint32_t tasks, bool with_node) {
 }
 
 /// A gang of which every task is needed.
-std::shared_ptr<JobShape> gang_of(const std::vector<Demand>& demands, Lie lie) {
+std::shared_ptr<JobShape> gang_of(const std::vector<Demand>& demands, Lie lie,
+                                  const std::shared_ptr<const NodeList>& nodes) {
   auto shape = std::make_shared<JobShape>();
   shape->gang = Gang::simple(static_cast<std::uint32_t>(demands.size()));
   shape->lie = lie;
@@ -40,7 +41,7 @@ std::shared_ptr<JobShape> gang_of(const std::vector<Demand>& demands, Lie lie) {
   std::shared_ptr<const Demand> last;
   for (const Demand& demand : demands) {
     if (last == nullptr || *last != demand) last = std::make_shared<const Demand>(demand);
-    shape->tasks.push_back({.demand = last, .nodes = nullptr});
+    shape->tasks.push_back({.demand = last, .nodes = nodes});
   }
   return shape;
 }
@@ -57,25 +58,30 @@ std::vector<Demand> demands_of(const JobSpec& spec, std::uint32_t node_count) {
   return demands;
 }
 
+/// How many of its tasks the node would take besides what every node has to give.
+std::uint32_t tasks_when_empty(const JobSpec& spec, std::uint32_t node_count,
+                               const FleetNode& node) {
+  if (node_count > 0 && room_when_empty(node, demand_of(spec, 0, true), 1) == 0) return 0;
+  FleetNode rest;
+  rest.gpu_memory_mib = node.gpu_memory_mib;
+  rest.gpus_present = node.gpus_present - (node_count > 0 ? spec.node.gpu_count : 0);
+  rest.cpu_milli = node.cpu_milli;
+  rest.memory_bytes =
+      node.memory_bytes - (node_count > 0 ? static_cast<std::int64_t>(spec.node.memory_bytes) : 0);
+  return room_when_empty(rest, demand_of(spec, 1, false), spec.task_count);
+}
+
 bool fits_empty(const JobSpec& spec, std::uint32_t node_count, const Fleet& fleet,
-                bool usable_only) {
-  const Demand task = demand_of(spec, 1, false);
+                const NodeSet& set, bool usable_only) {
   std::vector<std::uint32_t> room;  // in tasks
   std::uint64_t total = 0;
-  for (const FleetNode& node : fleet.nodes()) {
-    if (usable_only && !node.usable) continue;
-    if (node_count > 0 && room_when_empty(node, demand_of(spec, 0, true), 1) == 0) continue;
-    FleetNode rest;
-    rest.gpu_memory_mib = node.gpu_memory_mib;
-    rest.gpus_present = node.gpus_present - (node_count > 0 ? spec.node.gpu_count : 0);
-    rest.cpu_milli = node.cpu_milli;
-    rest.memory_bytes = node.memory_bytes -
-                        (node_count > 0 ? static_cast<std::int64_t>(spec.node.memory_bytes) : 0);
-    const std::uint32_t tasks = room_when_empty(rest, task, spec.task_count);
-    if (tasks == 0) continue;
+  for_nodes(fleet, set.nodes.get(), [&](const FleetNode& node) {
+    if (usable_only && !node.usable) return;
+    const std::uint32_t tasks = tasks_when_empty(spec, node_count, node);
+    if (tasks == 0) return;
     room.push_back(tasks);
     total += tasks;
-  }
+  });
   if (node_count == 0) return total >= spec.task_count;
   if (room.size() < node_count) return false;
   std::sort(room.rbegin(), room.rend());
@@ -94,19 +100,19 @@ std::uint32_t tasks_of_node(std::uint32_t task_count, std::uint32_t node_count, 
   return task_count / node_count + (i < task_count % node_count ? 1 : 0);
 }
 
-std::uint32_t fixed_node_count(const JobSpec& spec, const Fleet& fleet) {
+std::uint32_t fixed_node_count(const JobSpec& spec, const Fleet& fleet, const NodeSet& set) {
   if (spec.node_count > 0) return spec.node_count;
   if (spec.task_count == 1) return 1;
   // What every node has to give besides the tasks' own makes the number of nodes matter, and so do
   // tasks that get parts of different GPUs there: as few as could ever do.
   if (spec.node == NodeRequest{} && !spec.task.shares_gpus()) return 0;
-  const auto most =
-      std::min<std::uint32_t>(spec.task_count, static_cast<std::uint32_t>(fleet.size()));
+  const std::size_t nodes = set.nodes == nullptr ? fleet.size() : set.nodes->size();
+  const auto most = std::min<std::uint32_t>(spec.task_count, static_cast<std::uint32_t>(nodes));
   std::uint32_t low = 1, high = std::max<std::uint32_t>(most, 1);
-  if (!fits_empty(spec, high, fleet, false)) return 1;
+  if (!fits_empty(spec, high, fleet, set, false)) return 1;
   while (low < high) {  // more nodes never make it harder while there are as many
     const std::uint32_t middle = low + (high - low) / 2;
-    if (fits_empty(spec, middle, fleet, false))
+    if (fits_empty(spec, middle, fleet, set, false))
       high = middle;
     else
       low = middle + 1;
@@ -123,18 +129,19 @@ std::string request_text(const JobSpec& spec) {
   return text;
 }
 
-JobShapes::Key JobShapes::key_of(const JobSpec& spec) {
-  return {spec.task_count, spec.node_count, spec.task, spec.node};
+JobShapes::Key JobShapes::key_of(const JobSpec& spec, const NodeSet& set) {
+  return {spec.task_count, spec.node_count, spec.task, spec.node, set.id};
 }
 
-std::shared_ptr<const JobShape> JobShapes::shape_of(const JobSpec& spec, const Fleet& fleet) {
+std::shared_ptr<const JobShape> JobShapes::shape_of(const JobSpec& spec, const Fleet& fleet,
+                                                    const NodeSet& set) {
   drop_unused();
-  Entry& entry = entries_[key_of(spec)];
+  Entry& entry = entries_[key_of(spec, set)];
   auto shape = entry.shape.lock();
   if (shape == nullptr) {
-    const std::uint32_t nodes = fixed_node_count(spec, fleet);
+    const std::uint32_t nodes = fixed_node_count(spec, fleet, set);
     const Lie lie = nodes == 0 ? Lie::few_nodes : nodes > 1 ? Lie::apart : Lie::free;
-    const auto made = gang_of(demands_of(spec, nodes), lie);
+    const auto made = gang_of(demands_of(spec, nodes), lie, set.nodes);
     for (std::uint32_t i = 0; i < nodes; ++i)
       made->tasks[i].process_count = tasks_of_node(spec.task_count, nodes, i);
     entry.shape = shape = made;
@@ -142,7 +149,8 @@ std::shared_ptr<const JobShape> JobShapes::shape_of(const JobSpec& spec, const F
   return shape;
 }
 
-std::shared_ptr<const JobShape> JobShapes::shape_of(const Placement& placement) {
+std::shared_ptr<const JobShape> JobShapes::shape_of(const Placement& placement,
+                                                    const std::shared_ptr<const NodeList>& nodes) {
   drop_unused();
   std::vector<Demand> demands;
   for (const NodePart& part : placement) {
@@ -153,23 +161,24 @@ std::shared_ptr<const JobShape> JobShapes::shape_of(const Placement& placement) 
     demand.memory_bytes = static_cast<std::int64_t>(part.memory_bytes);
     demands.push_back(std::move(demand));
   }
-  auto& kept = held_[demands];
+  const auto make = [&] {
+    return gang_of(demands, demands.size() > 1 ? Lie::apart : Lie::free, nodes);
+  };
+  auto& kept = held_[HeldKey{demands, nodes.get()}];
   auto shape = kept.lock();
-  if (shape == nullptr) {
-    shape = gang_of(demands, demands.size() > 1 ? Lie::apart : Lie::free);
-    kept = shape;
-  }
+  if (shape == nullptr) kept = shape = make();
   return shape;
 }
 
-Fit JobShapes::fit_of(const JobSpec& spec, const Fleet& fleet) {
+Fit JobShapes::fit_of(const JobSpec& spec, const Fleet& fleet, const NodeSet& set) {
+  if (set.nodes != nullptr && set.nodes->empty()) return Fit::no_node;
   drop_unused();  // what is refused leaves an entry behind
-  Entry& entry = entries_[key_of(spec)];
+  Entry& entry = entries_[key_of(spec, set)];
   if (entry.fit_generation != fleet.generation()) {
-    const std::uint32_t nodes = fixed_node_count(spec, fleet);
-    entry.fit = fits_empty(spec, nodes, fleet, true)    ? Fit::yes
-                : fits_empty(spec, nodes, fleet, false) ? Fit::when_up
-                                                        : Fit::never;
+    const std::uint32_t nodes = fixed_node_count(spec, fleet, set);
+    entry.fit = fits_empty(spec, nodes, fleet, set, true)    ? Fit::yes
+                : fits_empty(spec, nodes, fleet, set, false) ? Fit::when_up
+                                                             : Fit::never;
     entry.fit_generation = fleet.generation();
   }
   return entry.fit;

@@ -6,10 +6,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/job.h"
 #include "model/placement.h"
+#include "sched/node_rules.h"
 #include "sched/workload.h"
 
 namespace rota::sched {
@@ -19,17 +21,20 @@ enum class Fit : std::uint8_t {
   yes,      // on the usable nodes
   when_up,  // only with nodes that are not usable now
   never,    // not on all nodes known
+  no_node,  // none is known that it may run on
 };
 
 /// Keeps one JobShape for all jobs of the same request. With a number of nodes, one task of the
 /// scheduler is all that the job has on one node; without, it is one task of the job.
 class JobShapes {
  public:
-  std::shared_ptr<const JobShape> shape_of(const JobSpec& spec, const Fleet& fleet);
+  std::shared_ptr<const JobShape> shape_of(const JobSpec& spec, const Fleet& fleet,
+                                           const NodeSet& set);
   /// Of a job that holds these parts: a task for each of them.
-  std::shared_ptr<const JobShape> shape_of(const Placement& placement);
+  std::shared_ptr<const JobShape> shape_of(const Placement& placement,
+                                           const std::shared_ptr<const NodeList>& nodes);
 
-  Fit fit_of(const JobSpec& spec, const Fleet& fleet);
+  Fit fit_of(const JobSpec& spec, const Fleet& fleet, const NodeSet& set);
 
  private:
   struct Key {
@@ -37,6 +42,7 @@ class JobShapes {
     std::uint32_t node_count = 0;
     TaskRequest task;
     NodeRequest node;
+    std::uint64_t set = 0;  // of nodes that it may run on: NodeSet::id
 
     friend auto operator<=>(const Key&, const Key&) = default;
   };
@@ -45,11 +51,13 @@ class JobShapes {
     Fit fit = Fit::yes;
     std::uint64_t fit_generation = 0;  // of the fleet, when `fit` was found
   };
-  static Key key_of(const JobSpec& spec);
+  static Key key_of(const JobSpec& spec, const NodeSet& set);
   void drop_unused();
 
   std::map<Key, Entry> entries_;
-  std::map<std::vector<Demand>, std::weak_ptr<const JobShape>> held_;
+  /// By what they hold and where they could go instead. A list lives as long as a shape with it.
+  using HeldKey = std::pair<std::vector<Demand>, const NodeList*>;
+  std::map<HeldKey, std::weak_ptr<const JobShape>> held_;
   std::size_t size_at_drop_ = 0;
 };
 
@@ -57,7 +65,7 @@ class JobShapes {
 /// be, the larger parts first.
 std::uint32_t tasks_of_node(std::uint32_t task_count, std::uint32_t node_count, std::uint32_t i);
 /// The nodes that the job's tasks are divided among; 0: each goes where it fits.
-std::uint32_t fixed_node_count(const JobSpec& spec, const Fleet& fleet);
+std::uint32_t fixed_node_count(const JobSpec& spec, const Fleet& fleet, const NodeSet& set = {});
 /// "16 GPUs, 2 tasks of 4 CPUs on 2 nodes".
 std::string request_text(const JobSpec& spec);
 

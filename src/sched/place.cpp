@@ -12,6 +12,8 @@
 namespace rota::sched {
 namespace {
 
+constexpr std::size_t nodes_listed_max = 64;
+
 /// What makes a node better; larger wins, then the smaller node number.
 struct Score {
   std::int64_t topology = 0;
@@ -61,9 +63,7 @@ class Placing {
   bool place_plain() {
     if (job().shape->lie != Lie::few_nodes || tasks_.size() < 2) return place_all(options_.nodes);
     const TaskShape& task = job().shape->tasks[tasks_.front()];
-    const NodeList& nodes =
-        options_.nodes == nullptr && task.nodes != nullptr ? *task.nodes : all_nodes();
-    const auto chosen = choose_few_nodes(world_.fleet, nodes, *task.demand,
+    const auto chosen = choose_few_nodes(world_.fleet, nodes_for(task), *task.demand,
                                          static_cast<std::uint32_t>(tasks_.size()));
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       const NodeList node{chosen[i]};
@@ -71,6 +71,16 @@ class Placing {
       most_placed_ = std::max(most_placed_, ++placed_);
     }
     return !chosen.empty();
+  }
+
+  /// Where to look for it; of those that it may run on.
+  NodeList nodes_for(const TaskShape& task) {
+    if (task.nodes == nullptr) return all_nodes();
+    if (options_.nodes == nullptr) return *task.nodes;
+    NodeList both;
+    for (const NodeIndex node : *options_.nodes)
+      if (task.may_run_on(node) || was_on(node)) both.push_back(node);
+    return both;
   }
 
   bool place_all(const NodeList* nodes) {
@@ -177,7 +187,10 @@ class Placing {
   bool place_task(TaskRef ref, const NodeList* nodes) {
     const TaskShape& task = job().shape->tasks[ref.task];
     Choice choice;
-    if (nodes == nullptr && task.nodes != nullptr) nodes = task.nodes.get();
+    // Of many, the index finds the best sooner than a look at each.
+    if (nodes == nullptr && task.nodes != nullptr &&
+        (task.nodes->size() <= nodes_listed_max || !is_indexed(*task.demand)))
+      nodes = task.nodes.get();
     if (!is_charged_by_node(*task.demand) && !passes(task.demand->charge(0))) return false;
     if (nodes == nullptr && is_indexed(*task.demand))
       look_in_index(task, choice);
@@ -199,8 +212,7 @@ class Placing {
 
   /// Keeps the node if it is the best so far. True when the task would fit there now.
   bool consider(const TaskShape& task, NodeIndex index, Choice& choice) const {
-    if (task.nodes != nullptr && !std::binary_search(task.nodes->begin(), task.nodes->end(), index))
-      return false;
+    if (!task.may_run_on(index) && !was_on(index)) return false;
     const FleetNode& node = world_.fleet.at(index);
     if (!fits_soon(node, *task.demand)) return false;
     if (job().shape->lie == Lie::apart && hosts_another(node)) return false;
@@ -218,14 +230,18 @@ class Placing {
     return score.now;
   }
 
+  /// It was evicted from there in this pass. Who was there before the rules changed may stay.
+  bool was_on(NodeIndex index) const {
+    const auto& tasks = job().tasks;
+    return std::any_of(tasks.begin(), tasks.end(), [index](const Task& task) {
+      return task.evicted && task.spot.node == index;
+    });
+  }
+
   /// One that only goes back to where it was is not begun anew.
   std::int64_t end_on(NodeIndex index) const {
     if (world_.reservations.all().empty()) return end_;
-    const auto& tasks = job().tasks;
-    const bool returns = std::any_of(tasks.begin(), tasks.end(), [index](const Task& task) {
-      return task.evicted && task.spot.node == index;
-    });
-    return returns ? world_.end_of(job_) : end_;
+    return was_on(index) ? world_.end_of(job_) : end_;
   }
 
   bool hosts_another(const FleetNode& node) const {

@@ -12,15 +12,20 @@ namespace rota::sched {
 class ReservationSearch {
  public:
   ReservationSearch(const World& world, Reservations& kept, std::uint32_t job)
-      : world_(world), kept_(kept), job_(job), shape_(*world.job(job).shape) {
-    demand_ = shape_.tasks.front().demand.get();
+      : world_(world),
+        kept_(kept),
+        job_(job),
+        shape_(*world.job(job).shape),
+        task_(&shape_.tasks.front()) {
     for (const TaskShape& task : shape_.tasks)
-      if (task.demand->devices > demand_->devices) demand_ = task.demand.get();
+      if (task.demand->devices > task_->demand->devices) task_ = &task;
+    demand_ = task_->demand.get();
     wanted_ = static_cast<std::int64_t>(shape_.tasks.size());
   }
 
   void run() {
     if (demand_->is_shared() || !demand_->mig.empty()) return;
+    if (task_->nodes != nullptr && task_->nodes->empty()) return;
     for_nodes([this](NodeIndex node) { found_ += tasks_on(node); });
     std::int64_t start = world_.now;
     for (const auto& [end, job] : world_.ends()) {
@@ -69,7 +74,7 @@ class ReservationSearch {
 
   /// What is kept for jobs before this one is not there for it, whenever it starts.
   std::int64_t tasks_on(NodeIndex index) const {
-    if (!world_.fleet.at(index).usable) return 0;
+    if (!world_.fleet.at(index).usable || !task_->may_run_on(index)) return 0;
     std::int64_t tasks = tasks_in(room_on(index));
     if (const auto holds = kept_.holds_.find(index); holds != kept_.holds_.end())
       for (const Reservations::Hold& hold : holds->second)
@@ -78,6 +83,7 @@ class ReservationSearch {
   }
 
   void free(NodeIndex index, const Demand& demand) {
+    if (!task_->may_run_on(index)) return;
     found_ -= tasks_on(index);
     Room& freed = freed_[index];
     freed.gpus += demand.whole_gpus();
@@ -120,7 +126,8 @@ class ReservationSearch {
   Reservations& kept_;
   std::uint32_t job_;
   const JobShape& shape_;
-  const Demand* demand_ = nullptr;  // of its largest task: the others fit where that does
+  const TaskShape* task_;           // the largest: the others fit where that does
+  const Demand* demand_ = nullptr;  // of that
   std::int64_t wanted_ = 0;
   std::int64_t found_ = 0;
   std::map<NodeIndex, Room> freed_;

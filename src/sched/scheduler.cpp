@@ -5,6 +5,7 @@
 #include <set>
 
 #include "common/assert.h"
+#include "model/node_type.h"
 #include "sched/pass.h"
 #include "sched/reclaim_rules.h"
 
@@ -66,6 +67,7 @@ void Scheduler::put_node(NodeId id, const std::string& name, const NodeInventory
                       static_cast<std::int64_t>(inventory.memory_bytes), memory_mib_of(inventory),
                       gpu_absent);
   world_.fleet.set_usable(index, usable);
+  node_rules_.put_node(index, name, node_type(inventory, gpu_absent));
   world_.measure_gpus();
 }
 
@@ -155,13 +157,24 @@ SchedJob Scheduler::sched_job(const Job& job) {
 
 void Scheduler::add_waiting(const Job& job, std::int64_t now) {
   SchedJob made = sched_job(job);
-  made.shape = shapes_.shape_of(job.spec, world_.fleet);
+  made.shape = shapes_.shape_of(job.spec, world_.fleet, node_rules_.set_of(job.spec));
   if (const std::int64_t delay =
           preemption_delay(world_.quotas, made.project, world_.policy.preemption_delay_seconds);
       delay > 0)
     made.preempts_after = now + delay;
   const bool is_new = numbers_.emplace(job.id.value, world_.add(std::move(made))).second;
   ROTA_ASSERT(is_new);
+}
+
+void Scheduler::renew(const Job& job) {
+  const std::uint32_t number = number_of(job.id);
+  auto shape = shapes_.shape_of(job.spec, world_.fleet, node_rules_.set_of(job.spec));
+  if (world_.job(number).shape == shape) return;
+  SchedJob renewed = world_.job(number);
+  renewed.shape = std::move(shape);
+  renewed.tasks.clear();
+  world_.remove(number);
+  numbers_[job.id.value] = world_.add(std::move(renewed));
 }
 
 std::vector<Task> Scheduler::tasks_holding(const Placement& placement, TaskState state) const {
@@ -178,7 +191,7 @@ void Scheduler::add_holding(const Job& job, bool is_ending, std::int64_t now) {
   const Placement& placement = job.last->placement;
   SchedJob made = sched_job(job);
   made.tasks = tasks_holding(placement, is_ending ? TaskState::leaving : TaskState::running);
-  made.shape = shapes_.shape_of(placement);
+  made.shape = shapes_.shape_of(placement, node_rules_.set_of(job.spec).nodes);
   // How long it has run is not known on this clock: as if it had begun now.
   made.started = now;
   const bool is_new = numbers_.emplace(job.id.value, world_.add(std::move(made))).second;
@@ -209,7 +222,7 @@ void Scheduler::remove(JobId id) {
 
 Plan Scheduler::plan(std::int64_t now) {
   world_.now = now;
-  free_text_.clear();
+  free_texts_.clear();
   held_before_.resize(world_.quotas.size());
   for (QuotaIndex i = 0; i < held_before_.size(); ++i)
     held_before_[i] = world_.quotas.at(i).held[Resource::gpu];
@@ -287,7 +300,7 @@ void Scheduler::settle_start(std::uint32_t number, const Placement& placement) {
   }
   SchedJob held = job;
   held.tasks = tasks_holding(placement, TaskState::running);
-  held.shape = shapes_.shape_of(placement);
+  held.shape = shapes_.shape_of(placement, job.shape->tasks.front().nodes);
   world_.remove(number);
   numbers_[held.id] = world_.add(std::move(held));
 }

@@ -16,6 +16,7 @@
 #include "model/placement.h"
 #include "model/project.h"
 #include "sched/job_shapes.h"
+#include "sched/node_rules.h"
 #include "sched/quota_map.h"
 #include "sched/world.h"
 
@@ -57,14 +58,23 @@ Policy live_policy();
 
 class Scheduler {
  public:
-  explicit Scheduler(const Policy& policy) { world_.policy = policy; }
+  explicit Scheduler(const Policy& policy, std::vector<NamedNodes> groups = {})
+      : node_rules_(std::move(groups)) {
+    world_.policy = policy;
+  }
 
   /// Adds a node or replaces what is known of it. What jobs hold there stays held.
   void put_node(NodeId id, const std::string& name, const NodeInventory& inventory,
                 const std::vector<bool>& gpu_absent, bool usable);
   void set_usable(NodeId id, bool usable);
-  /// Every job's project must stay.
-  void set_org(const Org& org) { quota_map_.update(world_.quotas, org); }
+  /// Every job's project must stay. True when rules about nodes have changed: jobs that wait may
+  /// then have to be told of again, by renew().
+  bool set_org(const Org& org) {
+    quota_map_.update(world_.quotas, org);
+    return node_rules_.set_org(org);
+  }
+  /// What a job that waits may run on has changed, perhaps.
+  void renew(const Job& job);
 
   /// Whose jobs come first in the project among those of equal priority: the smaller number.
   /// Whoever is not named keeps his; at first that is 0.
@@ -98,9 +108,18 @@ class Scheduler {
     return world_.reservations.start_of(number_of(job));
   }
   /// Whether it would fit if nothing were held.
-  Fit fit_of(const JobSpec& spec) const { return shapes_.fit_of(spec, world_.fleet); }
+  Fit fit_of(const JobSpec& spec) const {
+    return shapes_.fit_of(spec, world_.fleet, node_rules_.set_of(spec));
+  }
+  /// What the nodes have that it may run on, for one that they never fit.
+  std::string never_text(const JobSpec& spec) const;
 
   const World& world() const { return world_; }
+  const NodeRules& node_rules() const { return node_rules_; }
+  const std::string& type_of(NodeId id) const { return node_rules_.type_of(index_of(id)); }
+  std::vector<std::string> groups_of(NodeId id) const {
+    return node_rules_.groups_of(index_of(id));
+  }
   const FleetNode& node(NodeId id) const { return world_.fleet.at(index_of(id)); }
   /// Who has each of the node's GPUs to itself.
   std::vector<JobId> gpu_holders(NodeId id) const;
@@ -121,11 +140,13 @@ class Scheduler {
   Placement placement_of(const SchedJob& job) const;
   Eviction::Standing standing_of(QuotaIndex project) const;
   void settle_start(std::uint32_t number, const Placement& placement);
-  const std::string& free_text() const;
+  const std::string& free_text(const NodeSet& set) const;
+  std::string fit_text(const JobSpec& spec, Fit fit) const;
   std::string quota_text(const Job& job, const WaitCause& cause) const;
 
   World world_;
-  mutable JobShapes shapes_;  // answers are kept
+  mutable JobShapes shapes_;      // answers are kept
+  mutable NodeRules node_rules_;  // the same
   QuotaMap quota_map_;
   std::vector<NodeIndex> node_indexes_;                              // by NodeId
   std::vector<NodeId> node_ids_;                                     // by NodeIndex
@@ -134,7 +155,8 @@ class Scheduler {
   std::map<std::string, Users, std::less<>> users_;  // by project; numbers from 1
   std::uint32_t user_last_ = 0;
   std::vector<std::int64_t> held_before_;  // GPUs, by QuotaIndex: when the last pass began
-  mutable std::string free_text_;  // what is free, in words; "": not worked out since the last plan
+  /// What is free in a set of nodes, in words; as of the last plan.
+  mutable std::map<std::uint64_t, std::string> free_texts_;
 };
 
 }  // namespace rota::sched

@@ -50,18 +50,58 @@ std::string Scheduler::quota_text(const Job& job, const WaitCause& cause) const 
       amount_text(r, node.terms.deserved[r]));
 }
 
-const std::string& Scheduler::free_text() const {
-  if (!free_text_.empty()) return free_text_;
+const std::string& Scheduler::free_text(const NodeSet& set) const {
+  std::string& text = free_texts_[set.id];
+  if (!text.empty()) return text;
   std::int64_t gpus = 0, gpus_most = 0, cpu_milli = 0;
-  for (const FleetNode& node : world_.fleet.nodes()) {
-    if (!node.usable) continue;
+  for_nodes(world_.fleet, set.nodes.get(), [&](const FleetNode& node) {
+    if (!node.usable) return;
     gpus += node.gpus_idle;
     gpus_most = std::max(gpus_most, node.gpus_idle);
     cpu_milli += node.cpu_idle;
+  });
+  text = format("{} GPUs and {} CPUs are free{}, at most {} GPUs on one node", gpus,
+                cpu_milli / 1000, set.id == 0 ? "" : " there", gpus_most);
+  return text;
+}
+
+std::string Scheduler::never_text(const JobSpec& spec) const {
+  const NodeSet set = node_rules_.set_of(spec);
+  std::size_t count = 0;
+  std::uint32_t gpus_most = 0;
+  std::int64_t cpus_most = 0, memory_most = 0;
+  for_nodes(world_.fleet, set.nodes.get(), [&](const FleetNode& node) {
+    ++count;
+    gpus_most = std::max(gpus_most, node.gpus_present);
+    cpus_most = std::max(cpus_most, node.cpu_milli / 1000);
+    memory_most = std::max(memory_most, node.gpu_memory_mib);
+  });
+  const std::string which = node_rules_.rule_of(spec).text();
+  return format(
+      "needs {}; the cluster has {} node{}{}{}, the largest with {} GPUs{} and {} CPUs",
+      request_text(spec), count, count == 1 ? "" : "s", which.empty() ? "" : " ", which, gpus_most,
+      spec.task.gpu_memory_mib == 0
+          ? ""
+          : format(" of up to {}", size_format(static_cast<std::uint64_t>(memory_most) << 20)),
+      cpus_most);
+}
+
+/// Where it may run, and what that has to do with its waiting.
+std::string Scheduler::fit_text(const JobSpec& spec, Fit fit) const {
+  std::string which = node_rules_.rule_of(spec).text();
+  if (!which.empty()) which = " " + which;
+  switch (fit) {
+    case Fit::no_node:
+      return format("no node{} is known", which);
+    case Fit::when_up:
+      return format("nodes{} that are down now would have it", which);
+    case Fit::never:
+      return format("more than all known nodes{} have", which);
+    case Fit::yes:
+      break;
   }
-  free_text_ = format("{} GPUs and {} CPUs are free, at most {} GPUs on one node", gpus,
-                      cpu_milli / 1000, gpus_most);
-  return free_text_;
+  const std::string& free = free_text(node_rules_.set_of(spec));
+  return which.empty() ? free : format("may run on nodes{}; {}", which, free);
 }
 
 Wait Scheduler::wait_of(const Job& job) const {
@@ -84,17 +124,9 @@ Wait Scheduler::wait_of(const Job& job) const {
     default:
       break;
   }
-  switch (fit_of(job.spec)) {
-    case Fit::when_up:
-      return {WaitReason::node_down,
-              format("needs {}: nodes that are down now would have it", request_text(job.spec))};
-    case Fit::never:
-      return {WaitReason::node_down,
-              format("needs {}: more than all known nodes have", request_text(job.spec))};
-    case Fit::yes:
-      break;
-  }
-  return {WaitReason::resources, format("needs {}: {}", request_text(job.spec), free_text())};
+  const Fit fit = fit_of(job.spec);
+  return {fit == Fit::yes ? WaitReason::resources : WaitReason::node_down,
+          format("needs {}: {}", request_text(job.spec), fit_text(job.spec, fit))};
 }
 
 }  // namespace rota::sched

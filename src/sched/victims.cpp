@@ -22,6 +22,15 @@ Amount charge_of(const World& world, const Unit& unit) {
   return sum;
 }
 
+/// A task whose nodes are those of all tasks of the shape; else one that may run anywhere.
+const TaskShape* place_of_all(const JobShape& shape) {
+  static const TaskShape anywhere;
+  const TaskShape& first = shape.tasks.front();
+  const bool same = std::all_of(shape.tasks.begin(), shape.tasks.end(),
+                                [&](const TaskShape& task) { return task.nodes == first.nodes; });
+  return same ? &first : &anywhere;
+}
+
 /// Candidates one unit at a time, in the order in which they are to be taken.
 class Stream {
  public:
@@ -124,7 +133,7 @@ class Stream {
 class Bound {
  public:
   Bound(const World& world, const SchedJob& job, const std::vector<std::uint32_t>& tasks)
-      : world_(world), freed_(world.fleet.size()) {
+      : world_(world), place_(place_of_all(*job.shape)), freed_(world.fleet.size()) {
     for (const auto task : tasks) {
       const Demand& demand = job.demand(task);
       if (demand.gpu != Demand::Gpu::whole || demand.devices == 0) {
@@ -167,7 +176,7 @@ class Bound {
   }
   std::int64_t freed(NodeIndex node) const { return freed_[node]; }
   std::int64_t room(NodeIndex node, std::int64_t freed) const {
-    if (size_ == 0 || !world_.fleet.at(node).usable) return 0;
+    if (size_ == 0 || !world_.fleet.at(node).usable || !place_->may_run_on(node)) return 0;
     return std::max<std::int64_t>(0, world_.fleet.at(node).gpus_free() + freed) / size_;
   }
   std::int64_t sum() const { return sum_; }
@@ -180,6 +189,7 @@ class Bound {
   }
 
   const World& world_;
+  const TaskShape* place_;  // where the taker may run
   std::uint32_t size_ = 0;  // of the smallest task; 0: not only whole GPUs, nothing can be said
   std::vector<std::int64_t> freed_;
   std::int64_t sum_ = 0;
@@ -188,7 +198,11 @@ class Bound {
 class Search {
  public:
   Search(World& world, std::uint32_t job, const TakeRule& rule)
-      : world_(world), job_(job), rule_(rule), tasks_(tasks_to_place(world.job(job))) {}
+      : world_(world),
+        job_(job),
+        place_(place_of_all(*world.job(job).shape)),
+        rule_(rule),
+        tasks_(tasks_to_place(world.job(job))) {}
 
   bool run() {
     if (tasks_.empty() || !could_ever()) return false;
@@ -281,6 +295,7 @@ class Search {
       for (const NodeIndex node : nodes) by_node[node].push_back(collected.size());
       collected.push_back(*std::move(unit));
       for (const NodeIndex node : nodes) {
+        if (!place_->may_run_on(node)) continue;
         const auto at = recorded_room.find(node);
         const std::int64_t before = at != recorded_room.end() ? at->second : bound.room(node, 0);
         if (!bound.is_blind() && base - before + bound.room(node, bound.freed(node)) < wanted)
@@ -321,7 +336,9 @@ class Search {
     const auto& sets = job.shape->gang.sets;
     if (job.tasks.size() == 1 && sets.size() == 1 && sets[0].minimum == 1) {  // most, of very many
       world_.note_work(10);
-      if (is_placed(job.tasks.front().state) && rule_.may_take_whole(victim))
+      const Task& task = job.tasks.front();
+      if (is_placed(task.state) && place_->may_run_on(task.spot.node) &&
+          rule_.may_take_whole(victim))
         everybody_->push_back({victim, {0}});
       return;
     }
@@ -362,7 +379,7 @@ class Search {
     };
     std::vector<Place> places;
     for (NodeIndex node = 0; node < freed.size(); ++node)
-      if (freed[node] != untouched)
+      if (freed[node] != untouched && place_->may_run_on(node))
         places.push_back({node, world_.fleet.at(node).gpus_free() * one_gpu + freed[node]});
     std::stable_sort(places.begin(), places.end(),
                      [](const Place& a, const Place& b) { return a.room < b.room; });
@@ -371,7 +388,8 @@ class Search {
     std::int64_t room = 0;  // without the nodes in the row
     const auto& free = world_.fleet.by_free_gpus();
     for (auto at = free.lower_bound({1, NodeIndex{0}}); at != free.end(); ++at)
-      if (freed[at->second] == untouched) room += at->first * one_gpu;
+      if (freed[at->second] == untouched && place_->may_run_on(at->second))
+        room += at->first * one_gpu;
     for (const Unit& unit : recorded_) room += charge_of(world_, unit)[Resource::gpu];
     while (length < places.size() && room < wanted) room += places[length++].room;
     if (room < wanted) return false;
@@ -516,6 +534,7 @@ class Search {
 
   World& world_;
   std::uint32_t job_;
+  const TaskShape* place_;  // where it may run
   const TakeRule& rule_;
   std::vector<std::uint32_t> tasks_;   // all that the job needs
   std::vector<std::uint32_t> wanted_;  // those of them that are being solved for

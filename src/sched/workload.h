@@ -1,5 +1,6 @@
 // sched/workload.h - the demand: jobs as gangs of tasks, in groups with minimums.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -71,6 +72,10 @@ struct TaskShape {
   std::shared_ptr<const Demand> demand;
   std::shared_ptr<const NodeList> nodes;  // the only ones it may run on, ascending; none: any
   std::uint32_t process_count = 1;        // that it stands for; nothing is decided by it
+
+  bool may_run_on(NodeIndex node) const {
+    return nodes == nullptr || std::binary_search(nodes->begin(), nodes->end(), node);
+  }
 };
 
 /// How the tasks of a gang lie together.

@@ -41,6 +41,7 @@ World::World(Options options) : options_(options), random_(options.seed) {
       Gpu gpu;
       gpu.uuid = format("GPU-{}-{}", i, g);
       gpu.index = static_cast<std::uint32_t>(g);
+      gpu.model = i % 2 == 0 ? "Tesla T4" : "NVIDIA L4";
       gpu.memory_bytes = static_cast<std::uint64_t>(gpu_memory_mib) << 20;
       node.inventory.gpus.push_back(gpu);
     }
@@ -53,6 +54,7 @@ World::World(Options options) : options_(options), random_(options.seed) {
     if (shape < 5) {  // one task
       job.spec.task.gpu_count = static_cast<std::uint32_t>(random(0, options_.gpus_per_node));
       if (job.spec.task.gpu_count > 0 && chance(0.4)) share_gpus(job.spec.task);
+      if (chance(0.4)) choose_nodes(job.spec.nodes.edit());
     } else if (shape < 8) {  // a gang over nodes
       job.spec.node_count = static_cast<std::uint32_t>(random(2, options_.node_count));
       job.spec.task_count = job.spec.node_count * static_cast<std::uint32_t>(random(1, 2));
@@ -68,6 +70,9 @@ World::World(Options options) : options_(options), random_(options.seed) {
     // for everybody.
     const char* const projects[] = {"red", "blue", "default"};
     job.spec.project = projects[random(0, 2)];
+    // It may be kept off a node; then a gang of all nodes would wait for ever.
+    if (job.spec.project == "red" && job.spec.node_count == nodes_.size())
+      job.spec.task_count = --job.spec.node_count;
     if (job.spec.project != "default" &&
         static_cast<int>(job.spec.gpu_devices()) <= gpus_promised() && chance(0.2))
       job.spec.preemptibility = Preemptibility::no;
@@ -95,6 +100,13 @@ void World::share_gpus(TaskRequest& task) {
     task.gpu_memory_mib = static_cast<std::uint32_t>(random(1, 20)) << 10;
   else
     task.gpu_share = shares[random(0, 4)];
+}
+
+/// By name or type; there are always some such.
+void World::choose_nodes(NodeWish& wish) {
+  const NodeWish wishes[] = {
+      {"", "", "t4"}, {"", "", "l4&most"}, {"", "n0", ""}, {"n[1-2]", "", "Tesla T4|l4"}};
+  wish = wishes[random(0, 3)];
 }
 
 void World::in(std::int64_t delay_us, std::function<void()> act) {
@@ -180,8 +192,11 @@ void World::submit(std::size_t index) {
   } else {
     const auto submitted = engine_->submit({Owner{uid, uid, "u"}, job.spec, job.payload}, now());
     if (!submitted) {
-      // Before the nodes have joined a gang may look impossible; try again later.
-      if (submitted.error().code != Errc::never_fits) broken_ = submitted.error().message();
+      // Before the nodes have joined a gang may look impossible, and a type or node be unknown; try
+      // again later.
+      const Errc code = submitted.error().code;
+      if (code != Errc::never_fits && code != Errc::no_such_node)
+        broken_ = submitted.error().message();
       return;
     }
     id = *submitted;
@@ -220,6 +235,7 @@ void World::change_projects(int round) {
     project.quota.gpu_quota = gpus_promised() * gpu_unit;
     if (round % 3 == 1) project.department = "colours";
   }
+  if (round % 2 == 1) org.projects[0].kinds = {{JobKind::train, {}, {"most"}}};
   if (round % 3 == 1) {
     Department& department = org.departments.emplace_back();
     department.name = "colours";
@@ -252,6 +268,9 @@ void World::start_controller() {
   ctld::EngineSettings settings;
   settings.node = node_settings();
   settings.restarts_max = 1000;
+  settings.node_groups = {{"most", {}}};
+  for (std::size_t i = 1; i < nodes_.size(); ++i)
+    settings.node_groups[0].nodes.push_back(nodes_[i].name);
   engine_ = std::make_unique<ctld::Engine>(settings, disk_.load(), now());
   pump_due_ = committing_ = false;
   answers_.clear();

@@ -150,6 +150,7 @@ class World {
   void cancel_some();
   int gpus_promised() const;
   void share_gpus(TaskRequest& task);
+  void choose_nodes(NodeWish& wish);
   void change_projects(int round);
 
   void plan_faults();

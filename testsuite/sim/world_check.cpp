@@ -7,6 +7,19 @@
 
 namespace rota::sim {
 
+namespace {
+
+/// The wishes that jobs have here (choose_nodes), in other words.
+bool is_wished(const NodeWish& wish, const std::string& node) {
+  const bool is_t4 = (node.back() - '0') % 2 == 0;
+  if (wish.constraint == "t4" && !is_t4) return false;
+  if (wish.constraint == "l4&most" && is_t4) return false;
+  if (wish.only == "n[1-2]" && node != "n1" && node != "n2") return false;
+  return wish.except.empty() || node != wish.except;
+}
+
+}  // namespace
+
 std::string World::check() {
   for (const auto& text : {check_engine(), check_reality(), check_acknowledged()})
     if (!text.empty()) return text;
@@ -30,6 +43,9 @@ std::string World::check_engine() const {
       node.cpus += part.cpu_count;
       node.memory += part.memory_bytes;
       tasks += part.task_count;
+      if (!is_wished(*job.spec.nodes, engine_->nodes().at(part.node).identity.name))
+        return format("job {} wants nodes {} and is on node {}", id.value, text_of(*job.spec.nodes),
+                      part.node.value);
       for (const auto gpu : part.gpus) {
         if (part.gpu_share > 0) {
           node.shared[gpu] += part.gpu_share;

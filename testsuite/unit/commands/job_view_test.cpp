@@ -107,7 +107,7 @@ TEST(JobJson, ARunningJob) {
       R"("end_time":null,"reason":null,"reason_detail":null,"restarts":0,"exit_code":null,)"
       R"("exit_signal":null,"time_limit_seconds":7200,"elapsed_seconds":3723,"tasks":2,"cpus":8,)"
       R"("queue":null,"priority":50,"preemptible":true,"preemptions":0,"displaced":null,)"
-      R"("expected_start_time":null})");
+      R"("expected_start_time":null,"nodelist":null,"exclude":null,"constraint":null})");
 }
 
 TEST(JobJson, AWaitingJob) {
@@ -119,7 +119,8 @@ TEST(JobJson, AWaitingJob) {
       R"("reason_detail":"asks for 16 GPUs, 6 are free","restarts":0,"exit_code":null,)"
       R"("exit_signal":null,"time_limit_seconds":null,"elapsed_seconds":null,"tasks":1,"cpus":1,)"
       R"("queue":null,"priority":50,"preemptible":true,"preemptions":0,"displaced":null,)"
-      R"("expected_start_time":"2026-11-16T03:00:00Z"})");
+      R"("expected_start_time":"2026-11-16T03:00:00Z",)"
+      R"("nodelist":"dgx[1-4]","exclude":"dgx2","constraint":"v100&lab"})");
 }
 
 TEST(JobJson, HowAJobEnded) {

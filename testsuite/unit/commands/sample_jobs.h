@@ -39,6 +39,7 @@ inline JobView waiting_job() {
   job.wait = WaitReason::resources;
   job.reason = "asks for 16 GPUs, 6 are free";
   job.expected_start = {1'794'798'000'000'000};
+  job.spec.nodes.edit() = {"dgx[1-4]", "dgx2", "v100&lab"};
   return job;
 }
 

@@ -27,6 +27,7 @@ std::string text_of(const JobSpec& spec) {
   if (spec.preemptibility == Preemptibility::no) text += ", not preemptible";
   if (spec.signal != 0) text += format(", signal {}@{}", spec.signal, spec.signal_seconds);
   if (spec.grace_seconds >= 0) text += format(", grace {} s", spec.grace_seconds);
+  if (!spec.nodes->empty()) text += ", " + rota::text_of(*spec.nodes);
   return text;
 }
 
@@ -188,6 +189,23 @@ TEST(SubmitOptions, ErrorsInTheEnvironmentNameTheVariable) {
   EXPECT_EQ(job("", {"ROTA_SUBMIT_TIME=soon"}, ""),
             "ROTA_SUBMIT_TIME: --time: 'soon' is no time limit; write minutes, h:m:s, d-h:m:s or a "
             "duration such as 90m");
+}
+
+TEST(SubmitOptions, NodesByNameTypeAndGroup) {
+  const std::string plain = "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs";
+  EXPECT_EQ(line("-w n[1-4] -x n2 -C a100|h100&lab"),
+            plain + ", of n[1-4] without n2 with 'a100|h100&lab'");
+  EXPECT_EQ(line("--nodelist n1 --nodelist=n2 --exclude=n3"), plain + ", of n2 without n3");
+  EXPECT_EQ(job("#ROTA -C 'NVIDIA H100'\n", {"ROTA_SUBMIT_EXCLUDE=n1"}, ""),
+            plain + ", without n1 with 'NVIDIA H100'");
+  EXPECT_EQ(line("-w n[1-"),
+            "--nodelist: the list of nodes: host list column 2: this '[' is never closed");
+  EXPECT_EQ(line("--exclude=,"),
+            "--exclude: the list of nodes to leave out: host list column 1: a name is missing");
+  EXPECT_EQ(
+      line("-C a||b"),
+      "--constraint: the constraint 'a||b', column 3: the name of a type or group is missing");
+  EXPECT_EQ(line("--nodelist="), "--nodelist: the value is empty");
 }
 
 }  // namespace
