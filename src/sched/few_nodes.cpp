@@ -12,11 +12,16 @@ struct Room {
   NodeIndex node = no_node;
 };
 
-bool is_tighter(const Room& a, const Room& b) {
-  if (a.gpus != b.gpus) return a.gpus < b.gpus;
-  if (a.cpu != b.cpu) return a.cpu < b.cpu;
-  return a.node < b.node;
-}
+/// Which of two rooms is taken first.
+struct Better {
+  bool spread = false;
+
+  bool operator()(const Room& a, const Room& b) const {
+    if (a.gpus != b.gpus) return (a.gpus < b.gpus) != spread;
+    if (a.cpu != b.cpu) return (a.cpu < b.cpu) != spread;
+    return a.node < b.node;
+  }
+};
 
 std::int64_t times(std::int64_t free, std::int64_t each, std::int64_t most) {
   if (each == 0) return most;
@@ -31,7 +36,7 @@ std::uint32_t least_of(const Demand& demand, std::int64_t gpus, std::int64_t cpu
 }
 
 std::vector<NodeIndex> choose(const Fleet& fleet, const NodeList& nodes, const Demand& demand,
-                              std::uint32_t count, bool now) {
+                              std::uint32_t count, Better is_better, bool now) {
   std::vector<Room> rooms;
   std::uint64_t sum = 0;
   for (const NodeIndex index : nodes) {
@@ -42,8 +47,8 @@ std::vector<NodeIndex> choose(const Fleet& fleet, const NodeList& nodes, const D
     rooms.push_back({tasks, node.gpus_free(), node.cpu_free(), index});
   }
   if (sum < count) return {};
-  std::sort(rooms.begin(), rooms.end(), [](const Room& a, const Room& b) {
-    return a.tasks != b.tasks ? a.tasks > b.tasks : is_tighter(a, b);
+  std::sort(rooms.begin(), rooms.end(), [is_better](const Room& a, const Room& b) {
+    return a.tasks != b.tasks ? a.tasks > b.tasks : is_better(a, b);
   });
   std::vector<NodeIndex> chosen;
   for (auto room = rooms.begin(); chosen.size() < count; ++room) {
@@ -54,8 +59,8 @@ std::vector<NodeIndex> choose(const Fleet& fleet, const NodeList& nodes, const D
     }
     const auto enough =
         std::find_if(room, rooms.end(), [left](const Room& each) { return each.tasks < left; });
-    const auto tightest = std::min_element(room, enough, is_tighter);
-    chosen.insert(chosen.end(), left, tightest->node);
+    const auto best = std::min_element(room, enough, is_better);
+    chosen.insert(chosen.end(), left, best->node);
   }
   return chosen;
 }
@@ -80,9 +85,9 @@ std::uint32_t room_when_empty(const FleetNode& node, const Demand& demand, std::
 }
 
 std::vector<NodeIndex> choose_few_nodes(const Fleet& fleet, const NodeList& nodes,
-                                        const Demand& demand, std::uint32_t count) {
-  auto chosen = choose(fleet, nodes, demand, count, true);
-  return chosen.empty() ? choose(fleet, nodes, demand, count, false) : chosen;
+                                        const Demand& demand, std::uint32_t count, bool spread) {
+  auto chosen = choose(fleet, nodes, demand, count, {spread}, true);
+  return chosen.empty() ? choose(fleet, nodes, demand, count, {spread}, false) : chosen;
 }
 
 }  // namespace rota::sched

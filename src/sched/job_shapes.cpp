@@ -32,16 +32,16 @@ Demand demand_of(const JobSpec& spec, std::uint32_t tasks, bool with_node) {
 }
 
 /// A gang of which every task is needed.
-std::shared_ptr<JobShape> gang_of(const std::vector<Demand>& demands, Lie lie,
-                                  const std::shared_ptr<const NodeList>& nodes) {
+std::shared_ptr<JobShape> gang_of(const std::vector<Demand>& demands, Lie lie, const NodeSet& set) {
   auto shape = std::make_shared<JobShape>();
   shape->gang = Gang::simple(static_cast<std::uint32_t>(demands.size()));
   shape->lie = lie;
+  shape->spread = set.spread;
   shape->tasks.reserve(demands.size());
   std::shared_ptr<const Demand> last;
   for (const Demand& demand : demands) {
     if (last == nullptr || *last != demand) last = std::make_shared<const Demand>(demand);
-    shape->tasks.push_back({.demand = last, .nodes = nodes});
+    shape->tasks.push_back({.demand = last, .nodes = set.nodes});
   }
   return shape;
 }
@@ -130,7 +130,7 @@ std::string request_text(const JobSpec& spec) {
 }
 
 JobShapes::Key JobShapes::key_of(const JobSpec& spec, const NodeSet& set) {
-  return {spec.task_count, spec.node_count, spec.task, spec.node, set.id};
+  return {spec.task_count, spec.node_count, spec.task, spec.node, set.id, set.spread};
 }
 
 std::shared_ptr<const JobShape> JobShapes::shape_of(const JobSpec& spec, const Fleet& fleet,
@@ -141,7 +141,7 @@ std::shared_ptr<const JobShape> JobShapes::shape_of(const JobSpec& spec, const F
   if (shape == nullptr) {
     const std::uint32_t nodes = fixed_node_count(spec, fleet, set);
     const Lie lie = nodes == 0 ? Lie::few_nodes : nodes > 1 ? Lie::apart : Lie::free;
-    const auto made = gang_of(demands_of(spec, nodes), lie, set.nodes);
+    const auto made = gang_of(demands_of(spec, nodes), lie, set);
     for (std::uint32_t i = 0; i < nodes; ++i)
       made->tasks[i].process_count = tasks_of_node(spec.task_count, nodes, i);
     entry.shape = shape = made;
@@ -150,7 +150,7 @@ std::shared_ptr<const JobShape> JobShapes::shape_of(const JobSpec& spec, const F
 }
 
 std::shared_ptr<const JobShape> JobShapes::shape_of(const Placement& placement,
-                                                    const std::shared_ptr<const NodeList>& nodes) {
+                                                    const NodeSet& set) {
   drop_unused();
   std::vector<Demand> demands;
   for (const NodePart& part : placement) {
@@ -162,9 +162,9 @@ std::shared_ptr<const JobShape> JobShapes::shape_of(const Placement& placement,
     demands.push_back(std::move(demand));
   }
   const auto make = [&] {
-    return gang_of(demands, demands.size() > 1 ? Lie::apart : Lie::free, nodes);
+    return gang_of(demands, demands.size() > 1 ? Lie::apart : Lie::free, set);
   };
-  auto& kept = held_[HeldKey{demands, nodes.get()}];
+  auto& kept = held_[HeldKey{demands, set.nodes.get(), set.spread}];
   auto shape = kept.lock();
   if (shape == nullptr) kept = shape = make();
   return shape;

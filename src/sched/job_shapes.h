@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "model/job.h"
@@ -31,8 +31,7 @@ class JobShapes {
   std::shared_ptr<const JobShape> shape_of(const JobSpec& spec, const Fleet& fleet,
                                            const NodeSet& set);
   /// Of a job that holds these parts: a task for each of them.
-  std::shared_ptr<const JobShape> shape_of(const Placement& placement,
-                                           const std::shared_ptr<const NodeList>& nodes);
+  std::shared_ptr<const JobShape> shape_of(const Placement& placement, const NodeSet& set);
 
   Fit fit_of(const JobSpec& spec, const Fleet& fleet, const NodeSet& set);
 
@@ -43,6 +42,7 @@ class JobShapes {
     TaskRequest task;
     NodeRequest node;
     std::uint64_t set = 0;  // of nodes that it may run on: NodeSet::id
+    bool spread = false;
 
     friend auto operator<=>(const Key&, const Key&) = default;
   };
@@ -56,7 +56,7 @@ class JobShapes {
 
   std::map<Key, Entry> entries_;
   /// By what they hold and where they could go instead. A list lives as long as a shape with it.
-  using HeldKey = std::pair<std::vector<Demand>, const NodeList*>;
+  using HeldKey = std::tuple<std::vector<Demand>, const NodeList*, bool>;
   std::map<HeldKey, std::weak_ptr<const JobShape>> held_;
   std::size_t size_at_drop_ = 0;
 };

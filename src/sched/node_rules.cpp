@@ -105,14 +105,16 @@ void NodeRules::put_node(NodeIndex index, const std::string& name, const std::st
 
 bool NodeRules::set_org(const Org& org) {
   decltype(projects_) projects;
-  decltype(queue_groups_) queue_groups;
+  decltype(queues_) queues;
   for (const Project& project : org.projects)
     if (!project.kinds.empty()) projects.emplace(project.name, project.kinds);
   for (const Queue& queue : org.queues)
-    if (!queue.node_group.empty()) queue_groups.emplace(queue.name, queue.node_group);
-  const bool same = projects == projects_ && queue_groups == queue_groups_;
+    if (const bool spread = queue.placement == QueuePlacement::spread;
+        spread || !queue.node_group.empty())
+      queues.emplace(queue.name, QueueRule{queue.node_group, spread});
+  const bool same = projects == projects_ && queues == queues_;
   projects_ = std::move(projects);
-  queue_groups_ = std::move(queue_groups);
+  queues_ = std::move(queues);
   return !same;
 }
 
@@ -125,14 +127,20 @@ NodeRule NodeRules::rule_of(const JobSpec& spec) const {
         rule.types = policy.node_types;
         rule.groups = policy.node_groups;
       }
-  if (const auto queue = queue_groups_.find(spec.queue); queue != queue_groups_.end())
-    rule.queue_group = queue->second;
+  if (const auto queue = queues_.find(spec.queue); queue != queues_.end())
+    rule.queue_group = queue->second.group;
   return rule;
 }
 
 NodeSet NodeRules::set_of(const JobSpec& spec) {
   NodeRule rule = rule_of(spec);
-  if (!rule.restricts()) return {};
+  NodeSet set = rule.restricts() ? set_by(std::move(rule)) : NodeSet{};
+  const auto queue = queues_.find(spec.queue);
+  set.spread = queue != queues_.end() && queue->second.spread;
+  return set;
+}
+
+NodeSet NodeRules::set_by(NodeRule rule) {
   if (const auto known = sets_.find(rule); known != sets_.end()) return known->second.set;
   drop_unused();
   Set set;
@@ -140,7 +148,7 @@ NodeSet NodeRules::set_of(const JobSpec& spec) {
   set.nodes = std::make_shared<NodeList>();
   for (NodeIndex i = 0; i < nodes_.size(); ++i)
     if (passes(set.test, rule, nodes_[i])) set.nodes->push_back(i);
-  set.set = {++set_last_, set.nodes};
+  set.set = {.id = ++set_last_, .nodes = set.nodes};
   return sets_.emplace(std::move(rule), std::move(set)).first->second.set;
 }
 

@@ -38,6 +38,7 @@ struct NodeRule {
 struct NodeSet {
   std::uint64_t id = 0;                   // never used twice; 0: all nodes
   std::shared_ptr<const NodeList> nodes;  // ascending; none: all
+  bool spread = false;                    // its queue wants the emptiest first, not the fullest
 };
 
 class NodeRules {
@@ -51,6 +52,7 @@ class NodeRules {
   bool set_org(const Org& org);
 
   NodeRule rule_of(const JobSpec& spec) const;
+  /// Where such a job may run, and which of that is best.
   NodeSet set_of(const JobSpec& spec);
 
   /// A wish that names a node, type or group that nobody knows is an error, with the nearest one.
@@ -86,6 +88,7 @@ class NodeRules {
     Test test;
   };
 
+  NodeSet set_by(NodeRule rule);
   Test test_of(const NodeRule& rule) const;
   static bool passes(const Test& test, const NodeRule& rule, const Node& node);
   /// Ascending, without those that are no group.
@@ -101,7 +104,12 @@ class NodeRules {
   std::map<std::string, NodeIndex, std::less<>> node_names_;
   std::map<std::string, std::uint32_t> types_;  // known ones, and how many nodes are of each
   std::map<std::string, std::vector<KindPolicy>, std::less<>> projects_;  // only that restrict
-  std::map<std::string, std::string, std::less<>> queue_groups_;          // the same
+  struct QueueRule {
+    std::string group;
+    bool spread = false;
+    friend bool operator==(const QueueRule&, const QueueRule&) = default;
+  };
+  std::map<std::string, QueueRule, std::less<>> queues_;  // the same
   std::map<NodeRule, Set> sets_;
   std::uint64_t set_last_ = 0;
   std::size_t size_at_drop_ = 0;

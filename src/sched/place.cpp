@@ -22,6 +22,7 @@ struct Score {
   bool cpu_node = false;
   std::int64_t spared_gpus = 0;
   double fullness = 0;
+  std::int64_t room = 0;  // where jobs are spread, the larger of two that are as empty
 
   friend auto operator<=>(const Score&, const Score&) = default;
 };
@@ -52,6 +53,7 @@ class Placing {
   const SchedJob& job() const { return world_.job(job_); }
   const Gang& gang() const { return job().shape->gang; }
   std::uint32_t set_of(std::uint32_t task) const { return job().shape->tasks[task].set; }
+  bool spreads() const { return job().shape->spread; }
 
   /// No wish about places in the network: the tasks go one after the other.
   bool is_plain() const {
@@ -64,7 +66,7 @@ class Placing {
     if (job().shape->lie != Lie::few_nodes || tasks_.size() < 2) return place_all(options_.nodes);
     const TaskShape& task = job().shape->tasks[tasks_.front()];
     const auto chosen = choose_few_nodes(world_.fleet, nodes_for(task), *task.demand,
-                                         static_cast<std::uint32_t>(tasks_.size()));
+                                         static_cast<std::uint32_t>(tasks_.size()), spreads());
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       const NodeList node{chosen[i]};
       if (!place_task({job_, tasks_[i]}, &node)) return false;
@@ -267,10 +269,27 @@ class Placing {
       if (choice.node != no_node && choice.score.beside_others) return;
     }
     const std::int64_t least = demand.gpu == Demand::Gpu::whole ? demand.devices : 1;
+    if (spreads()) return look_for_emptiest(task, least, choice);
     const auto& index = world_.fleet.by_free_gpus();
     // The first that fits now cannot be beaten by those behind it.
     for (auto at = index.lower_bound({least, NodeIndex{0}}); at != index.end(); ++at)
       if (consider(task, at->second, choice)) return;
+  }
+
+  /// Those with most free GPUs first, by number; one that is empty cannot be beaten by those
+  /// behind it.
+  void look_for_emptiest(const TaskShape& task, std::int64_t least, Choice& choice) const {
+    const auto& index = world_.fleet.by_free_gpus();
+    for (auto end = index.end(); end != index.begin();) {
+      const std::int64_t free = std::prev(end)->first;
+      if (free < least) return;
+      const auto begin = index.lower_bound({free, NodeIndex{0}});
+      for (auto at = begin; at != end; ++at) {
+        consider(task, at->second, choice);
+        if (choice.score.now && choice.score.fullness >= 1) return;
+      }
+      end = begin;
+    }
   }
 
   /// The gates once more, task by task.
@@ -288,13 +307,15 @@ class Placing {
     Score score;
     if (const auto at = topology_scores_.find(index); at != topology_scores_.end())
       score.topology = at->second;
-    score.beside_others = policy.prefer_beside_others && fits_beside_others(node, demand);
+    score.beside_others =
+        policy.prefer_beside_others && !spreads() && fits_beside_others(node, demand);
     score.now = policy.prefer_now && fits_now(node, demand);
     score.cpu_node = policy.prefer_cpu_nodes && !wants_gpu && node.gpu_count == 0;
     if (policy.spare_free_gpus && !wants_gpu) score.spared_gpus = -node.gpus_free();
     const double free = static_cast<double>(wants_gpu ? node.gpus_free() : node.cpu_free());
     const double size = static_cast<double>(wants_gpu ? node.gpu_count : node.cpu_milli);
-    if (wants_gpu ? policy.spread_gpu : policy.spread_cpu)
+    if (spreads()) score.room = wants_gpu ? node.gpus_free() : node.cpu_free();
+    if (spreads() || (wants_gpu ? policy.spread_gpu : policy.spread_cpu))
       score.fullness = size > 0 ? free / size : 0;
     else if (policy.prefer_full)
       score.fullness = -free;
@@ -309,7 +330,7 @@ class Placing {
     bool now = !options_.only_promise && fits_now(node, demand);
     world_.reservations.take(job_, index, demand, end_on(index));
     if (demand.is_shared()) {
-      const SharedChoice choice = choose_shared(node, index, demand, world_.policy.pack_shared);
+      const SharedChoice choice = choose_shared(node, index, demand, world_.packs_shared(job()));
       spot = choice.spot;
       now = now && choice.now;
     }

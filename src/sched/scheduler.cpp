@@ -191,7 +191,7 @@ void Scheduler::add_holding(const Job& job, bool is_ending, std::int64_t now) {
   const Placement& placement = job.last->placement;
   SchedJob made = sched_job(job);
   made.tasks = tasks_holding(placement, is_ending ? TaskState::leaving : TaskState::running);
-  made.shape = shapes_.shape_of(placement, node_rules_.set_of(job.spec).nodes);
+  made.shape = shapes_.shape_of(placement, node_rules_.set_of(job.spec));
   // How long it has run is not known on this clock: as if it had begun now.
   made.started = now;
   const bool is_new = numbers_.emplace(job.id.value, world_.add(std::move(made))).second;
@@ -300,7 +300,8 @@ void Scheduler::settle_start(std::uint32_t number, const Placement& placement) {
   }
   SchedJob held = job;
   held.tasks = tasks_holding(placement, TaskState::running);
-  held.shape = shapes_.shape_of(placement, job.shape->tasks.front().nodes);
+  held.shape = shapes_.shape_of(
+      placement, {.nodes = job.shape->tasks.front().nodes, .spread = job.shape->spread});
   world_.remove(number);
   numbers_[held.id] = world_.add(std::move(held));
 }

@@ -90,6 +90,7 @@ struct JobShape {
   Gang gang;
   std::vector<TaskShape> tasks;
   Lie lie = Lie::free;
+  bool spread = false;  // goes to the emptiest nodes, not to the fullest
 };
 
 /// Where one task is. A job none of whose tasks was ever looked at has none of these.

@@ -120,7 +120,7 @@ bool World::start_promised(const Promise& promise) {
     if (!fits_now(fleet.at(node), demand)) break;
     Spot spot{.node = node};
     if (demand.is_shared()) {
-      SharedChoice choice = choose_shared(fleet.at(node), node, demand, policy.pack_shared);
+      SharedChoice choice = choose_shared(fleet.at(node), node, demand, packs_shared(job));
       if (!choice.now) break;
       spot = std::move(choice.spot);
     } else if (demand.gpu == Demand::Gpu::whole) {

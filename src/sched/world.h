@@ -230,6 +230,8 @@ class World {
   void note_no_room(const JobShape* shape) { no_room_[shape] = fleet.freed_count(); }
 
   std::uint64_t new_stamp() { return ++stamp_; }
+  /// Whether its parts of GPUs go beside others'.
+  bool packs_shared(const SchedJob& job) const { return policy.pack_shared && !job.shape->spread; }
 
  private:
   struct Change {

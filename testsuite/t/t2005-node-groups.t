@@ -1,7 +1,7 @@
 #!/bin/bash
 # testsuite/t/t2005-node-groups.t - node types and groups: who may run where, on real daemons.
 . "$(dirname "$0")/lib.sh"
-plan 43
+plan 46
 cat >"$test_dir/keys.yaml" <<'TEXT'
 node_groups:
   lab: dgx1-1,a100-2
@@ -15,6 +15,7 @@ projects:
   guest: {}
 queues:
   labq: {node_group: lab}
+  wide: {placement: spread}
 TEXT
 # Three nodes of two GPUs: dgx1-1 and dgx1-3 have V100s, a100-2 has A100s.
 cluster_start --nodes 3 --gpus 2 --model dgx1-v100-32gb,dgx-a100-40gb --config "$test_dir/keys.yaml" \
@@ -92,6 +93,20 @@ ok "it has ended" wait_state "$none" CANCELLED
 sed 's/labq: .*/labq: {node_group: labs}/' projects.yaml >typo.yaml
 like "$(radmin apply --yes typo.yaml 2>&1)" "queue 'labq', node_group: rota.yaml has no node group 'labs'" "radmin warns of a group that is not there"
 ok "and takes it back" radmin apply --yes projects.yaml
+
+# ---- pack and spread ----
+
+apart() { # OPTION...: the nodes of three jobs of one GPU
+  local jobs i
+  jobs=$(for i in 1 2 3; do submit -G 1 "$@"; done)
+  for i in $jobs; do wait_state "$i" RUNNING; done >/dev/null
+  rqueue --noheader -j "${jobs//$'\n'/,}" -o %N | sort | xargs
+  rcancel $jobs
+  for i in $jobs; do wait_state "$i" CANCELLED; done >/dev/null
+}
+is "$(apart)" "a100-2 dgx1-1 dgx1-1" "nodes are filled one after the other"
+is "$(apart -p wide)" "a100-2 dgx1-1 dgx1-3" "a queue that spreads takes one after the other"
+is "$(apart -p wide -C v100)" "dgx1-1 dgx1-1 dgx1-3" "of those that its jobs may use"
 
 # ---- waiting for nodes ----
 

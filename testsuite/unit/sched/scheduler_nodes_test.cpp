@@ -47,6 +47,9 @@ class Cluster {
   }
   void set_org() {
     Org org = org_;
+    Queue& wide = org.queues.emplace_back();
+    wide.name = "wide";
+    wide.placement = placement;
     normalize(org);
     if (scheduler_.set_org(org))
       for (const auto& [id, job] : jobs_)
@@ -65,6 +68,8 @@ class Cluster {
     if (nodes == 0) job.spec.task_count = 1;
     job.spec.time_limit_seconds = limit;
     if (!constraint.empty()) job.spec.nodes.edit().constraint = constraint;
+    job.spec.queue = queue;
+    job.spec.task.gpu_share = share;
     scheduler_.add_waiting(job, now);
   }
 
@@ -93,6 +98,18 @@ class Cluster {
     const Wait wait = scheduler_.wait_of(jobs_.at(JobId{id}));
     return format("{}: {}", name_of(wait.why), wait.text);
   }
+  void submit_tasks(const std::string& name, std::uint32_t tasks, std::uint32_t gpus) {
+    submit(name, gpus);
+    Job& job = jobs_.rbegin()->second;
+    job.spec.task_count = tasks;
+    scheduler_.renew(job);
+  }
+  void resize_next(std::size_t gpus) { gpus_ = gpus; }
+  std::size_t gpus_shared() const {
+    std::size_t count = 0;
+    for (const FleetNode& node : scheduler_.world().fleet.nodes()) count += node.shared.size();
+    return count;
+  }
   Fit fit(const std::string& constraint, std::uint32_t gpus) const {
     JobSpec spec;
     spec.task.gpu_count = gpus;
@@ -104,6 +121,9 @@ class Cluster {
   }
 
   std::int64_t now = 1000;
+  QueuePlacement placement = QueuePlacement::spread;  // of the queue "wide"
+  std::string queue;                                  // of jobs that are submitted
+  std::uint32_t share = 0;                            // of each of their GPUs
 
  private:
   Scheduler scheduler_;
@@ -243,6 +263,66 @@ TEST(SchedulerNodes, ManyNodesAreFoundByTheIndex) {
   cluster.submit("a", 1, "a100");
   cluster.submit("v", 1, "v100");
   EXPECT_EQ(cluster.plan(), "v on n0");
+}
+
+TEST(SchedulerSpread, JobsOfSuchAQueueGoToTheEmptiestNodes) {
+  Cluster cluster({"V100", "V100", "V100"});
+  cluster.submit("p0", 1);
+  cluster.submit("p1", 1);
+  EXPECT_EQ(cluster.plan(), "p0 on n0; p1 on n0");
+  cluster.queue = "wide";
+  for (int i = 0; i < 5; ++i) cluster.submit(format("s{}", i), 1);
+  EXPECT_EQ(cluster.plan(), "s0 on n1; s1 on n2; s2 on n1; s3 on n2; s4 on n0");
+  cluster.submit("gang", 1, "", "default", 2);
+  EXPECT_EQ(cluster.plan(), "gang on n1 n2");
+}
+
+// By the part of it that is held: half of eight is not emptier than half of four.
+TEST(SchedulerSpread, ALargeNodeIsNotEmptierForBeingLarge) {
+  Cluster cluster({"V100"}, 2);
+  cluster.resize_next(8);
+  cluster.join("A100");
+  cluster.submit("a", 4, "a100");
+  cluster.queue = "wide";
+  cluster.submit("first", 1);   // n0 is empty
+  cluster.submit("second", 1);  // both half full: the larger
+  EXPECT_EQ(cluster.plan(), "a on n1; first on n0; second on n1");
+}
+
+TEST(SchedulerSpread, PartsOfGpusGoToFreshOnes) {
+  for (const char* const queue : {"", "wide"}) {
+    Cluster cluster({"V100", "V100"}, 2);
+    cluster.queue = queue;
+    cluster.share = 400'000;
+    for (int i = 0; i < 4; ++i) cluster.submit(format("s{}", i), 1);
+    EXPECT_EQ(cluster.plan(), *queue == 0 ? "s0 on n0; s1 on n0; s2 on n0; s3 on n0"
+                                          : "s0 on n0; s1 on n1; s2 on n0; s3 on n1");
+    EXPECT_EQ(cluster.gpus_shared(), *queue == 0 ? 2u : 4u);
+  }
+}
+
+// The tasks of a job still lie together; the job goes where most is left.
+TEST(SchedulerSpread, TasksOfOneJobStayTogether) {
+  Cluster cluster({"V100", "V100", "V100"});
+  cluster.submit("p", 2);
+  cluster.queue = "wide";
+  cluster.submit_tasks("pair", 2, 1);
+  cluster.submit_tasks("next", 2, 1);
+  EXPECT_EQ(cluster.plan(), "p on n0; pair on n1; next on n2");
+}
+
+TEST(SchedulerSpread, AQueueThatChangesTakesThoseWhoWaitWithIt) {
+  Cluster cluster({"V100", "V100"}, 4);
+  cluster.queue = "wide";
+  cluster.submit("a", 1);
+  cluster.submit("b", 1);
+  cluster.placement = QueuePlacement::pack;
+  cluster.set_org();
+  EXPECT_EQ(cluster.plan(), "a on n0; b on n0");
+  cluster.placement = QueuePlacement::spread;
+  cluster.submit("c", 1);
+  cluster.set_org();
+  EXPECT_EQ(cluster.plan(), "c on n1");
 }
 
 }  // namespace
