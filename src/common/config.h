@@ -36,6 +36,7 @@ struct Config {
 
   Duration jobs_kill_wait = std::chrono::seconds(30);
   std::uint64_t jobs_restarts_max = 3;
+  Duration jobs_launch_backoff = std::chrono::seconds(10);
   std::uint64_t jobs_count_max = 2'000'000;
   std::uint64_t jobs_ended_kept = 10'000;
   Duration jobs_time_limit_default{};

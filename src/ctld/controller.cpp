@@ -33,6 +33,7 @@ EngineSettings settings_from(const Config& config) {
   settings.node.kill_wait_ms = milliseconds(config.jobs_kill_wait);
   settings.node.slurm_environment = config.jobs_slurm_environment;
   settings.restarts_max = config.jobs_restarts_max;
+  settings.launch_backoff_ms = milliseconds(config.jobs_launch_backoff);
   settings.job_count_max = config.jobs_count_max;
   settings.ended_kept = config.jobs_ended_kept;
   settings.time_limit_default_seconds = seconds(config.jobs_time_limit_default);

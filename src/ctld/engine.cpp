@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "common/assert.h"
 #include "common/format.h"
@@ -57,8 +58,9 @@ Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
 }
 
 void Engine::wait(Job& job, Now now) {
-  scheduler_.add_waiting(job, seconds_of(now));
   ++waiting_count_;
+  if (job.start_failures > 0) return rest(job, now);
+  scheduler_.add_waiting(job, seconds_of(now));
   plan_needed_ = true;
 }
 
@@ -119,8 +121,11 @@ void Engine::schedule(Now now) {
 void Engine::start(Job& job, Placement placement, Now now) {
   --waiting_count_;
   advance(job, JobEvent::placed);
+  setbacks_.erase(job.id);
   LastRun& run = job.last.edit();
-  run = {};
+  LastRun before = std::exchange(run, {});
+  run.start_failed_on = std::move(before.start_failed_on);
+  run.start_failure = std::move(before.start_failure);
   run.placement = std::move(placement);
   for (const NodePart& part : run.placement) {
     run.tasks_per_node.push_back(part.task_count);
@@ -213,19 +218,12 @@ void Engine::finish(Job& job, Now now) {
   ROTA_ASSERT(job.last->placement.empty() && job.last->end.has_value());
   scheduler_.remove(job.id);
   const bool displaced = job.state == JobState::preempted && job.spec.requeue;
+  const bool start_failed = sched::start_failed_by_node(*job.last->end);
+  if (start_failed) ++job.start_failures;
   if (displaced || (sched::lost_by_node(*job.last->end, job.cancel_requested) && job.spec.requeue &&
-                    job.restarts - job.preemptions < settings_.restarts_max)) {
-    advance(job, JobEvent::returned);
-    ++job.restarts;
-    std::string by_whom = std::move(job.last.edit().displaced);
-    job.last.reset();
-    if (displaced) {
-      ++job.preemptions;
-      job.last.edit().displaced = std::move(by_whom);
-    }
-    wait(job, now);
-    return;
-  }
+                    job.restarts - job.preemptions < settings_.restarts_max))
+    return return_to_queue(job, now);
+  if (start_failed) job.last.edit().end->detail = start_failure_text(job);
   JobState final_state = sched::final_state_of(*job.last->end, job.cancel_requested);
   if (job.state == JobState::preempted) {  // it may not start a second time
     advance(job, JobEvent::ending);
@@ -237,6 +235,24 @@ void Engine::finish(Job& job, Now now) {
   job.end_time = now.wall;
   --live_count_;
   ended_.push_back(job.id);
+}
+
+/// What is known of this run goes, except what the next one has to know.
+void Engine::return_to_queue(Job& job, Now now) {
+  const bool displaced = job.state == JobState::preempted;
+  advance(job, JobEvent::returned);
+  ++job.restarts;
+  LastRun before = std::move(job.last.edit());
+  job.last.reset();
+  if (displaced) {
+    ++job.preemptions;
+    job.last.edit().displaced = std::move(before.displaced);
+  }
+  if (job.start_failures > 0) {
+    job.last.edit().start_failed_on = std::move(before.start_failed_on);
+    job.last.edit().start_failure = std::move(before.start_failure);
+  }
+  wait(job, now);
 }
 
 std::vector<JobId> Engine::select(const JobFilter& filter,
@@ -292,7 +308,8 @@ std::optional<Error> Engine::cancel_one(const Caller& caller, Job& job, int sign
   job.cancel_requested = true;
   note(job);
   if (job.state == JobState::pending) {
-    scheduler_.remove(job.id);
+    if (!rests(job.id)) scheduler_.remove(job.id);
+    setbacks_.erase(job.id);
     --waiting_count_;
     plan_needed_ = true;
     advance(job, JobEvent::ended, JobState::cancelled);

@@ -30,6 +30,7 @@ namespace rota::ctld {
 struct EngineSettings {
   NodeSettings node;
   std::uint64_t restarts_max = 3;
+  std::int64_t launch_backoff_ms = 10'000;
   std::uint64_t job_count_max = 2'000'000;
   std::uint64_t ended_kept = 10'000;
   std::int64_t time_limit_default_seconds = 0;
@@ -153,6 +154,8 @@ class Engine {
   const Node* find_node(const std::string& name) const;
   std::size_t waiting_count() const { return waiting_count_; }
   std::size_t live_count() const { return live_count_; }
+  /// It waits for time to pass after a node could not start it; the scheduler does not know it.
+  bool rests(JobId id) const;
 
   JobView view(const Job& job) const;
   NodeView view(const Node& node) const;
@@ -172,6 +175,13 @@ class Engine {
   void renew_waiting();
   void advance(Job& job, sched::JobEvent event, JobState final_state = JobState::completed);
   void wait(Job& job, Now now);
+  void return_to_queue(Job& job, Now now);
+  void note_start_failure(Job& job, const Node& node, const RunEnd& end);
+  void rest(const Job& job, Now now);
+  void end_rests(Now now);
+  std::vector<NodeId> avoided(const Job& job) const;
+  std::string start_failure_text(const Job& job) const;
+  sched::Wait wait_of(const Job& job) const;
   void start(Job& job, Placement placement, Now now);
   void begin_ending(Job& job);
   void preempt(Job& job, const sched::Eviction& eviction);
@@ -214,6 +224,13 @@ class Engine {
   std::map<std::string, std::vector<sched::Scheduler::UserRank>> user_ranks_;  // as last told
   MonoTime ranked_at_;
   Now ticked_at_;
+  /// What a job that a node could not start has to wait for; until it starts again.
+  struct Setback {
+    MonoTime again_at;      // rests until then
+    MonoTime avoids_until;  // the nodes that could not start it
+    bool rests = true;
+  };
+  std::map<JobId, Setback> setbacks_;
   bool plan_needed_ = true;
   Now planned_at_;  // when the last plan was made
 

@@ -176,8 +176,12 @@ void Engine::run_started(NodeId id, RunId run, WallTime start_time, Now now) {
   last.started.push_back(id);
   last.start_time = std::max(last.start_time, start_time);
   note(job);
-  if (job.state == JobState::starting && last.started.size() == last.nodes.size())
+  if (job.state == JobState::starting && last.started.size() == last.nodes.size()) {
     advance(job, JobEvent::started);
+    job.start_failures = 0;
+    last.start_failed_on.clear();
+    last.start_failure.clear();
+  }
 }
 
 void Engine::run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, Now now) {
@@ -193,6 +197,7 @@ void Engine::run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, No
   last.start_time = std::max(last.start_time, start_time);
   last.elapsed_ms = std::max(last.elapsed_ms, end.elapsed_ms);
   release(job, *part, now);
+  if (sched::start_failed_by_node(end)) note_start_failure(job, nodes_.at(id), end);
   // What happens to a job that is making way is its own doing only if it was over by itself.
   const bool by_order = job.state == JobState::preempted &&
                         (end.cause == EndCause::cancelled || end.cause == EndCause::node_failed);
@@ -232,6 +237,7 @@ void Engine::tick(Now now) {
   }
   ticked_at_ = now;
   if (now.mono - ranked_at_ >= user_rank_period) rank_users(now);
+  end_rests(now);
   // A minimum runtime or a preemption delay may be over.
   if (seconds_of(now) >= scheduler_.next_look()) plan_needed_ = true;
   drop_old_records(now);

@@ -114,7 +114,7 @@ Result<OrgOutcome> Engine::change_org(Org desired, bool dry_run) {
 /// Jobs that wait follow the rules about nodes; those that run stay where they are.
 void Engine::renew_waiting() {
   for (const auto& [id, job] : jobs_)
-    if (job.state == JobState::pending) scheduler_.renew(job);
+    if (job.state == JobState::pending && !rests(id)) scheduler_.renew(job, avoided(job));
 }
 
 Result<OrgOutcome> Engine::apply_org(const Caller& caller, Org desired, bool dry_run,

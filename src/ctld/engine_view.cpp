@@ -38,6 +38,7 @@ std::string Engine::reason_of(const Job& job, const sched::Wait& wait) const {
 }
 
 WallTime Engine::expected_start(const Job& job) const {
+  if (rests(job.id)) return {};
   const auto start = scheduler_.expected_start(job.id);
   if (!start) return {};
   const std::int64_t seconds = std::max<std::int64_t>(0, *start - seconds_of(planned_at_));
@@ -65,7 +66,7 @@ JobView Engine::view(const Job& job) const {
   view.elapsed_ms = job.last->elapsed_ms;
   sched::Wait wait;
   if (job.state == JobState::pending) {
-    wait = scheduler_.wait_of(job);
+    wait = wait_of(job);
     view.expected_start = expected_start(job);
     if (view.expected_start) wait.text += "; starts by " + rfc3339(view.expected_start);
   }

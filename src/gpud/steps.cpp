@@ -36,8 +36,9 @@ Result<std::pair<Fd, Fd>> make_line() {
 }
 
 RunEnd launch_failed(const Error& error) {
-  const bool plain = error.code == Errc::launch_failed;
-  return {EndCause::launch_failed, 0, 0, 0, plain ? error.detail : error.message()};
+  const bool plain = error.code == Errc::launch_failed || error.code == Errc::unsupported;
+  const bool by_job = error.code == Errc::launch_failed || error.code == Errc::job_invalid;
+  return {EndCause::launch_failed, 0, 0, 0, plain ? error.detail : error.message(), !by_job};
 }
 
 }  // namespace

@@ -153,6 +153,8 @@ std::string_view name_of(WaitReason reason) {
       return "ProjectQuota";
     case WaitReason::promised:
       return "Preempting";
+    case WaitReason::start_failed:
+      return "StartFailed";
   }
   return "Unknown";
 }

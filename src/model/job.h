@@ -57,12 +57,13 @@ std::optional<std::int32_t> priority_from(std::string_view text);
 /// Why a pending job waits: Slurm's short words, with the numbers behind them in JobView::reason.
 enum class WaitReason : std::uint8_t {
   none = 0,
-  resources = 1,  // first in line, its resources are held by others
-  priority = 2,   // jobs before it wait as well
-  node_down = 3,  // would fit, if nodes that are down were up
-  limit = 4,      // its project or department would hold more than its limit
-  quota = 5,      // cannot be preempted, and its project's or department's quota is used up
-  promised = 6,   // has its place, as soon as others have left it
+  resources = 1,     // first in line, its resources are held by others
+  priority = 2,      // jobs before it wait as well
+  node_down = 3,     // would fit, if nodes that are down were up
+  limit = 4,         // its project or department would hold more than its limit
+  quota = 5,         // cannot be preempted, and its project's or department's quota is used up
+  promised = 6,      // has its place, as soon as others have left it
+  start_failed = 7,  // a node could not start it; it is tried again after a pause
 };
 std::string_view name_of(WaitReason reason);
 
@@ -202,10 +203,11 @@ struct RunEnd {
   std::int32_t exit_signal = 0;  // 0: none
   std::int64_t elapsed_ms = 0;   // by the node's monotonic clock
   std::string detail;
+  bool by_node = false;  // of launch_failed: the node could not start it, another one may
 
   friend bool operator==(const RunEnd&, const RunEnd&) = default;
   static auto fields(auto& m) {
-    return std::tie(m.cause, m.exit_code, m.exit_signal, m.elapsed_ms, m.detail);
+    return std::tie(m.cause, m.exit_code, m.exit_signal, m.elapsed_ms, m.detail, m.by_node);
   }
 };
 
@@ -219,6 +221,9 @@ struct LastRun {
   std::optional<RunEnd> end;  // first word about how this run ends; decides the final state
   std::int64_t elapsed_ms = 0;
   std::string displaced;  // who took its place, and by what right; kept while it waits again
+  // Kept while it waits again, and until it runs:
+  std::vector<NodeId> start_failed_on;  // nodes that could not start it lately, the latest last
+  std::string start_failure;            // the latest: on which node, and why
 
   friend bool operator==(const LastRun&, const LastRun&) = default;
 };
@@ -232,7 +237,8 @@ struct Job {
   LaunchMode mode = LaunchMode::batch;  // of its payload: whether the first node's end is the job's
   bool cancel_requested = false;
   std::uint32_t restarts = 0;
-  std::uint32_t preemptions = 0;  // of those
+  std::uint32_t preemptions = 0;     // of those
+  std::uint32_t start_failures = 0;  // of those, since it last ran: its nodes could not start it
   WallTime submit_time;
   WallTime end_time;
   Box<LastRun> last;  // the present run, or the latest
@@ -244,7 +250,7 @@ struct Job {
     return std::tie(m.id, m.spec, m.owner, m.state, m.restarts, m.submit_time, last.start_time,
                     m.end_time, last.placement, last.nodes, last.started, last.end,
                     m.cancel_requested, last.elapsed_ms, m.mode, last.tasks_per_node, m.preemptions,
-                    last.displaced);
+                    last.displaced, m.start_failures, last.start_failed_on, last.start_failure);
   }
   /// Told when all fields have been read.
   void decoded() { last.tidy(); }

@@ -59,9 +59,10 @@ JobState final_state_of(const RunEnd& end, bool cancel_requested) {
 }
 
 bool lost_by_node(const RunEnd& end, bool cancel_requested) {
+  if (cancel_requested) return false;
   // A run that its node ended although nobody asked was fenced off.
-  return !cancel_requested &&
-         (end.cause == EndCause::node_failed || end.cause == EndCause::cancelled);
+  return end.cause == EndCause::node_failed || end.cause == EndCause::cancelled ||
+         start_failed_by_node(end);
 }
 
 }  // namespace rota::sched

@@ -23,6 +23,11 @@ std::optional<JobState> next_state(JobState state, JobEvent event, JobState fina
 /// How a job whose run ended like this ends, if it does not start again.
 JobState final_state_of(const RunEnd& end, bool cancel_requested);
 
+/// The node could not start it, and it is not the job's mistake.
+inline bool start_failed_by_node(const RunEnd& end) {
+  return end.cause == EndCause::launch_failed && end.by_node;
+}
+
 /// Whether the run was lost through no fault of the job's, so that it may start again.
 bool lost_by_node(const RunEnd& end, bool cancel_requested);
 

@@ -95,7 +95,7 @@ void NodeRules::put_node(NodeIndex index, const std::string& name, const std::st
     NodeList& list = *set.nodes;
     const auto at = std::lower_bound(list.begin(), list.end(), index);
     const bool is_in = at != list.end() && *at == index;
-    if (passes(set.test, rule, node) == is_in) continue;
+    if (passes(set.test, rule, index) == is_in) continue;
     if (is_in)
       list.erase(at);
     else
@@ -132,8 +132,9 @@ NodeRule NodeRules::rule_of(const JobSpec& spec) const {
   return rule;
 }
 
-NodeSet NodeRules::set_of(const JobSpec& spec) {
+NodeSet NodeRules::set_of(const JobSpec& spec, NodeList avoid) {
   NodeRule rule = rule_of(spec);
+  rule.avoid = std::move(avoid);
   NodeSet set = rule.restricts() ? set_by(std::move(rule)) : NodeSet{};
   const auto queue = queues_.find(spec.queue);
   set.spread = queue != queues_.end() && queue->second.spread;
@@ -147,7 +148,7 @@ NodeSet NodeRules::set_by(NodeRule rule) {
   set.test = test_of(rule);
   set.nodes = std::make_shared<NodeList>();
   for (NodeIndex i = 0; i < nodes_.size(); ++i)
-    if (passes(set.test, rule, nodes_[i])) set.nodes->push_back(i);
+    if (passes(set.test, rule, i)) set.nodes->push_back(i);
   set.set = {.id = ++set_last_, .nodes = set.nodes};
   return sets_.emplace(std::move(rule), std::move(set)).first->second.set;
 }
@@ -185,14 +186,15 @@ NodeRules::Test NodeRules::test_of(const NodeRule& rule) const {
   return test;
 }
 
-bool NodeRules::passes(const Test& test, const NodeRule& rule, const Node& node) {
+bool NodeRules::passes(const Test& test, const NodeRule& rule, NodeIndex index) const {
+  const Node& node = nodes_[index];
   const auto is_of = [&node](const std::string& word) { return names_type(word, node.type); };
   if (!rule.types.empty() && std::none_of(test.types.begin(), test.types.end(), is_of))
     return false;
   if (!rule.groups.empty() && !share_one(test.groups, node.groups)) return false;
   if (!rule.queue_group.empty() && !share_one(test.queue_group, node.groups)) return false;
   if (!test.only.empty() && !contains(test.only, node.name)) return false;
-  if (contains(test.except, node.name)) return false;
+  if (contains(test.except, node.name) || contains(rule.avoid, index)) return false;
   return std::all_of(test.constraint.begin(), test.constraint.end(), [&](const auto& words) {
     return std::any_of(words.begin(), words.end(), [&](const Test::Word& word) {
       return is_of(word.type) || share_one(word.group, node.groups);

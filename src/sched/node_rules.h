@@ -24,9 +24,11 @@ struct NodeRule {
   std::vector<std::string> groups;  // in one of these
   std::string queue_group;          // in this one too
   NodeWish wish;
+  NodeList avoid;  // not on these, ascending: they could not start it
 
   bool restricts() const {
-    return !types.empty() || !groups.empty() || !queue_group.empty() || !wish.empty();
+    return !types.empty() || !groups.empty() || !queue_group.empty() || !wish.empty() ||
+           !avoid.empty();
   }
   /// "of type a100 in group dgx"; "" where nothing restricts.
   std::string text() const;
@@ -52,8 +54,8 @@ class NodeRules {
   bool set_org(const Org& org);
 
   NodeRule rule_of(const JobSpec& spec) const;
-  /// Where such a job may run, and which of that is best.
-  NodeSet set_of(const JobSpec& spec);
+  /// Where such a job may run, without the nodes to avoid, and which of that is best.
+  NodeSet set_of(const JobSpec& spec, NodeList avoid = {});
 
   /// A wish that names a node, type or group that nobody knows is an error, with the nearest one.
   Result<void> check(const NodeWish& wish) const;
@@ -90,7 +92,7 @@ class NodeRules {
 
   NodeSet set_by(NodeRule rule);
   Test test_of(const NodeRule& rule) const;
-  static bool passes(const Test& test, const NodeRule& rule, const Node& node);
+  bool passes(const Test& test, const NodeRule& rule, NodeIndex index) const;
   /// Ascending, without those that are no group.
   std::vector<std::uint32_t> group_numbers(const std::vector<std::string>& names) const;
   void drop_unused();

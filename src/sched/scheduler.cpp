@@ -155,9 +155,16 @@ SchedJob Scheduler::sched_job(const Job& job) {
   return made;
 }
 
-void Scheduler::add_waiting(const Job& job, std::int64_t now) {
+NodeSet Scheduler::set_of(const JobSpec& spec, const std::vector<NodeId>& avoid) const {
+  NodeList nodes;
+  for (const NodeId id : avoid) nodes.push_back(index_of(id));
+  std::sort(nodes.begin(), nodes.end());
+  return node_rules_.set_of(spec, std::move(nodes));
+}
+
+void Scheduler::add_waiting(const Job& job, std::int64_t now, const std::vector<NodeId>& avoid) {
   SchedJob made = sched_job(job);
-  made.shape = shapes_.shape_of(job.spec, world_.fleet, node_rules_.set_of(job.spec));
+  made.shape = shapes_.shape_of(job.spec, world_.fleet, set_of(job.spec, avoid));
   if (const std::int64_t delay =
           preemption_delay(world_.quotas, made.project, world_.policy.preemption_delay_seconds);
       delay > 0)
@@ -166,9 +173,9 @@ void Scheduler::add_waiting(const Job& job, std::int64_t now) {
   ROTA_ASSERT(is_new);
 }
 
-void Scheduler::renew(const Job& job) {
+void Scheduler::renew(const Job& job, const std::vector<NodeId>& avoid) {
   const std::uint32_t number = number_of(job.id);
-  auto shape = shapes_.shape_of(job.spec, world_.fleet, node_rules_.set_of(job.spec));
+  auto shape = shapes_.shape_of(job.spec, world_.fleet, set_of(job.spec, avoid));
   if (world_.job(number).shape == shape) return;
   SchedJob renewed = world_.job(number);
   renewed.shape = std::move(shape);

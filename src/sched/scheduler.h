@@ -74,7 +74,7 @@ class Scheduler {
     return node_rules_.set_org(org);
   }
   /// What a job that waits may run on has changed, perhaps.
-  void renew(const Job& job);
+  void renew(const Job& job, const std::vector<NodeId>& avoid = {});
 
   /// Whose jobs come first in the project among those of equal priority: the smaller number.
   /// Whoever is not named keeps his; at first that is 0.
@@ -86,8 +86,9 @@ class Scheduler {
   };
   void rank_users(const std::string& project, const std::vector<UserRank>& ranks);
 
-  /// It waits from now on. Times are seconds on a clock that never steps.
-  void add_waiting(const Job& job, std::int64_t now);
+  /// It waits from now on, and does not start on the nodes to avoid. Times are seconds on a clock
+  /// that never steps.
+  void add_waiting(const Job& job, std::int64_t now, const std::vector<NodeId>& avoid = {});
   /// It holds what its placement says; `is_ending`: and is about to give it back.
   void add_holding(const Job& job, bool is_ending, std::int64_t now);
   void set_ending(JobId job);
@@ -108,8 +109,8 @@ class Scheduler {
     return world_.reservations.start_of(number_of(job));
   }
   /// Whether it would fit if nothing were held.
-  Fit fit_of(const JobSpec& spec) const {
-    return shapes_.fit_of(spec, world_.fleet, node_rules_.set_of(spec));
+  Fit fit_of(const JobSpec& spec, const std::vector<NodeId>& avoid = {}) const {
+    return shapes_.fit_of(spec, world_.fleet, set_of(spec, avoid));
   }
   /// What the nodes have that it may run on, for one that they never fit.
   std::string never_text(const JobSpec& spec) const;
@@ -133,6 +134,7 @@ class Scheduler {
 
  private:
   NodeIndex index_of(NodeId id) const;
+  NodeSet set_of(const JobSpec& spec, const std::vector<NodeId>& avoid) const;
   std::uint32_t number_of(JobId id) const;
   SchedJob sched_job(const Job& job);
   std::uint32_t user_of(const std::string& project, const std::string& user);

@@ -98,7 +98,8 @@ std::string World::check_projects() const {
   for (const auto& [id, job] : engine_->jobs()) {
     if (is_final(job.state) || is_ending(job.state)) continue;
     Sum& sum = sums[job.spec.project];
-    if (job.state == JobState::pending) sum.waiting += engine_->scheduler().gpu_amount(job.spec);
+    if (job.state == JobState::pending && !engine_->rests(id))
+      sum.waiting += engine_->scheduler().gpu_amount(job.spec);
     for (const auto& part : job.last->placement) {
       const std::int64_t gpus = part.gpu_amount();
       sum.held += gpus;

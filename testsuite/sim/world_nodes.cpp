@@ -267,8 +267,11 @@ void World::start_processes(int index, const gpud::StartStep& step) {
   if (options_.mistake == Mistake::launch_twice && chance(0.05)) node.processes.push_back(process);
   say(format("{} starts job {} restart {}", node.name, run.job.value, run.restart));
   if (chance(0.02)) {
-    in(random(1 * ms, 1 * s), [this, index, run] {
-      process_ends(index, run, {.cause = EndCause::launch_failed, .detail = "no such file"});
+    const bool by_node = chance(0.7);
+    in(random(1 * ms, 1 * s), [this, index, run, by_node] {
+      RunEnd end{.cause = EndCause::launch_failed, .detail = "no such file"};
+      end.by_node = by_node;
+      process_ends(index, run, end);
     });
     return;
   }

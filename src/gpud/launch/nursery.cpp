@@ -36,6 +36,7 @@ void refuse(const NurseryPacket& packet, const std::string& why, bool is_free) {
   report.kind = StepReport::Kind::ended;
   report.end.cause = EndCause::launch_failed;
   report.end.detail = why;
+  report.end.by_node = true;
   static_cast<void>(record_append(packet.first.get(), RecordEnd{report.end, {}}));
   const std::string bytes = proto::encode(report);
   static_cast<void>(::send(packet.second.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));

@@ -15,7 +15,7 @@ namespace rota::gpud {
 namespace {
 
 Result<void> check(const proto::LaunchRun& launch) {
-  const auto refuse = [](std::string why) { return Error{Errc::launch_failed, std::move(why)}; };
+  const auto refuse = [](std::string why) { return Error{Errc::unsupported, std::move(why)}; };
   if (::geteuid() != 0 && launch.owner.uid != ::geteuid())
     return refuse(
         format("rgpud runs as uid {} and cannot start a job of uid {}: it must run as root",
@@ -26,7 +26,7 @@ Result<void> check(const proto::LaunchRun& launch) {
   if (payload.mode != LaunchMode::batch && payload.mode != LaunchMode::tasks)
     return refuse("this rgpud does not know how to run it");
   if (payload.mode == LaunchMode::tasks && payload.arguments.empty())
-    return refuse("it names no command");
+    return Error{Errc::launch_failed, "it names no command"};
   return {};
 }
 

@@ -52,6 +52,9 @@ pid_t fork_into(int cgroup, bool& cloned) {
 }
 
 /// A signal counts as worse than any exit code, as it does for a shell.
+/// How the child that could not become a task begins its excuse.
+constexpr char by_node_mark = 'n', by_job_mark = 'j';
+
 int badness(int status) {
   return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
 }
@@ -97,7 +100,7 @@ bool Supervisor::run(bool may_go_on) {
         cgroups_.create(order_.launch.part.memory_bytes, order_.cpu_list, order_.memory_nodes);
     if (!trouble.empty()) link_.send(report(StepReport::Kind::note, std::move(trouble)));
     if (trouble = write_script(order_); !trouble.empty())
-      begin_end(EndCause::launch_failed, std::move(trouble));
+      fail_launch({std::move(trouble), true});
     else
       launch_next();
   }
@@ -114,8 +117,7 @@ StepReport Supervisor::report(StepReport::Kind kind, std::string detail) const {
 void Supervisor::launch_next() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
-    return begin_end(EndCause::launch_failed,
-                     std::string("cannot make a pipe: ") + strerrordesc_np(errno));
+    return fail_launch({std::string("cannot make a pipe: ") + strerrordesc_np(errno), true});
   launching_.reset(ends[0]);
   Fd answer(ends[1]);
   bool cloned = false;
@@ -124,14 +126,14 @@ void Supervisor::launch_next() {
     // What tells rgpud that we live must not be held open by a child that hangs in open().
     record_.reset();
     if (link_.is_open()) ::close(link_.fd());
-    const std::string excuse = become_task(order_, tasks_.size(), cgroups_, cloned);
-    if (::write(answer.get(), excuse.data(), excuse.size()) < 0) ::_exit(126);
+    const Excuse excuse = become_task(order_, tasks_.size(), cgroups_, cloned);
+    const std::string said = (excuse.by_node ? by_node_mark : by_job_mark) + excuse.text;
+    if (::write(answer.get(), said.data(), said.size()) < 0) ::_exit(126);
     ::_exit(127);
   }
   if (pid < 0) {
     launching_.reset();
-    return begin_end(EndCause::launch_failed,
-                     std::string("cannot start a process: ") + strerrordesc_np(errno));
+    return fail_launch({std::string("cannot start a process: ") + strerrordesc_np(errno), true});
   }
   tasks_.push_back({.pid = pid, .running = true});
 }
@@ -142,7 +144,8 @@ void Supervisor::launch_answered() {
   ssize_t size = ::read(launching_.get(), excuse, sizeof excuse);
   launching_.reset();
   if (size > 0)
-    return begin_end(EndCause::launch_failed, std::string(excuse, static_cast<std::size_t>(size)));
+    return fail_launch(
+        {std::string(excuse + 1, static_cast<std::size_t>(size) - 1), excuse[0] == by_node_mark});
   if (kill_at_) return;
   if (tasks_.size() < order_.tasks.size()) return launch_next();
   all_started();
@@ -181,6 +184,12 @@ bool Supervisor::done() const {
   for (const Task& task : tasks_)
     if (task.running) return false;
   return kill_at_.has_value() || (!order_.tasks.empty() && tasks_.size() == order_.tasks.size());
+}
+
+void Supervisor::fail_launch(Excuse excuse) {
+  if (kill_at_) return;
+  by_node_ = excuse.by_node;
+  begin_end(EndCause::launch_failed, std::move(excuse.text));
 }
 
 void Supervisor::begin_end(EndCause cause, std::string detail) {
@@ -295,6 +304,7 @@ void Supervisor::kill_rest() {
 
 RunEnd Supervisor::verdict() const {
   RunEnd end{.cause = cause_, .detail = detail_};
+  end.by_node = by_node_ && cause_ == EndCause::launch_failed;
   // The first failure is the news; what ended because we ended it is not.
   const Task* worst = nullptr;
   for (const Task& task : tasks_) {

@@ -11,6 +11,7 @@
 #include "gpud/launch/file.h"
 #include "gpud/launch/order.h"
 #include "gpud/launch/step_link.h"
+#include "gpud/launch/task.h"
 
 namespace rota::gpud {
 
@@ -45,6 +46,7 @@ class Supervisor {
   void task_ended(Task& task, int status);
   bool done() const;
 
+  void fail_launch(Excuse excuse);
   void begin_end(EndCause cause, std::string detail);
   void end_within(Duration grace, int signal);
   Duration kill_wait() const { return std::chrono::milliseconds(order_.kill_wait_ms); }
@@ -74,6 +76,7 @@ class Supervisor {
   MonoTime fence_read_;
   EndCause cause_ = EndCause::exited;
   std::string detail_;
+  bool by_node_ = false;
   std::string leftover_;  // why something could not be cleaned up
 };
 

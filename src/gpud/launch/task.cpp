@@ -20,9 +20,33 @@ namespace {
 
 bool is_spared_by_oom_killer = false;
 
-std::string failed(const std::string& what, int error) {
-  return "cannot " + what + ": " + strerrordesc_np(error);
+/// What a node lacks or loses, whatever the job asks for. A file that is not there, or not for the
+/// owner, is the job's mistake: it would be the same elsewhere.
+bool is_nodes_trouble(int error) {
+  switch (error) {
+    case EIO:
+    case ESTALE:
+    case ENODEV:
+    case ENXIO:
+    case ENOSPC:
+    case ENOMEM:
+    case EAGAIN:
+    case EMFILE:
+    case ENFILE:
+    case ETIMEDOUT:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+      return true;
+    default:
+      return false;
+  }
 }
+
+Excuse failed(const std::string& what, int error) {
+  return {"cannot " + what + ": " + strerrordesc_np(error), is_nodes_trouble(error)};
+}
+
+Excuse node_failed(const std::string& what, int error) { return {failed(what, error).text, true}; }
 
 /// What rstepd catches, exec sets back; but a SIGTERM that comes before must end this child.
 void default_signals() {
@@ -55,7 +79,7 @@ void set_limits(const std::vector<ResourceLimit>& limits) {
   }
 }
 
-std::string open_as(int target, const std::string& path, int flags, const char* what) {
+Excuse open_as(int target, const std::string& path, int flags, const char* what) {
   const int fd = ::open(path.c_str(), flags | O_NOCTTY | O_CLOEXEC, 0666);
   if (fd < 0) return failed(std::string("open ") + what + " '" + path + "'", errno);
   ::dup2(fd, target);
@@ -63,15 +87,15 @@ std::string open_as(int target, const std::string& path, int flags, const char* 
   return {};
 }
 
-std::string open_files(const StepOrder& order, const TaskOrder& task) {
+Excuse open_files(const StepOrder& order, const TaskOrder& task) {
   // rstepd's own standard input is /dev/null, which is what a job without one gets.
   const std::string& input = order.launch.payload.stdin_path;
   if (!input.empty())
-    if (std::string trouble = open_as(0, input, O_RDONLY, "input file"); !trouble.empty())
+    if (Excuse trouble = open_as(0, input, O_RDONLY, "input file"); !trouble.text.empty())
       return trouble;
   const int flags = O_WRONLY | O_CREAT | O_APPEND;
   const int first = flags | (task.stdout_truncated ? O_TRUNC : 0);
-  if (std::string trouble = open_as(1, task.stdout_path, first, "output file"); !trouble.empty())
+  if (Excuse trouble = open_as(1, task.stdout_path, first, "output file"); !trouble.text.empty())
     return trouble;
   if (task.stderr_path.empty()) {
     ::dup2(1, 2);
@@ -96,7 +120,7 @@ class Strings {
   std::vector<char*> pointers_;
 };
 
-std::string run_script(const StepOrder& order, char** environment) {
+Excuse run_script(const StepOrder& order, char** environment) {
   Strings arguments;
   arguments.add(order.script_path);
   arguments.add(order.launch.payload.arguments);
@@ -119,7 +143,7 @@ std::string run_script(const StepOrder& order, char** environment) {
   return failed("run the script", error);
 }
 
-std::string run_program(const StepOrder& order, const TaskOrder& task) {
+Excuse run_program(const StepOrder& order, const TaskOrder& task) {
   const std::string pid = "TASK_PID=" + std::to_string(::getpid());
   const std::string rota_pid = "ROTA_" + pid;
   const std::string slurm_pid = "SLURM_" + pid;
@@ -129,7 +153,7 @@ std::string run_program(const StepOrder& order, const TaskOrder& task) {
   environment.add(rota_pid);
   if (order.slurm_environment) environment.add(slurm_pid);
   if (order.launch.payload.mode == LaunchMode::batch) return run_script(order, environment.get());
-  if (order.launch.payload.arguments.empty()) return "cannot run the job: it names no command";
+  if (order.launch.payload.arguments.empty()) return {"cannot run the job: it names no command"};
   environ = environment.get();  // execvp looks for PATH here
   Strings arguments;
   arguments.add(order.launch.payload.arguments);
@@ -144,25 +168,26 @@ void look_at_oom_score() {
   is_spared_by_oom_killer = file_read("/proc/self/oom_score_adj").starts_with('-');
 }
 
-std::string become_task(const StepOrder& order, std::size_t index, const RunCgroups& cgroups,
-                        bool cloned) {
+Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& cgroups,
+                   bool cloned) {
   const proto::LaunchRun& launch = order.launch;
   ::setsid();
   default_signals();
-  if (const int error = cgroups.join(cloned)) return failed("enter the job's cgroup", error);
+  if (const int error = cgroups.join(cloned)) return node_failed("enter the job's cgroup", error);
   if (!order.cpu_list.empty() && !cgroups.binds_cpus()) set_affinity(order.cpus);
   if (is_spared_by_oom_killer) file_write("/proc/self/oom_score_adj", "0");
   set_limits(launch.payload.limits);
   if (const int error = become(launch.owner.uid, launch.owner.gid, order.groups))
-    return failed("become uid " + std::to_string(launch.owner.uid) + " gid " +
-                      std::to_string(launch.owner.gid) + " from uid " + std::to_string(::geteuid()),
-                  error);
+    return node_failed("become uid " + std::to_string(launch.owner.uid) + " gid " +
+                           std::to_string(launch.owner.gid) + " from uid " +
+                           std::to_string(::geteuid()),
+                       error);
   ::umask(static_cast<mode_t>(launch.payload.umask & 0777));
   const std::string& directory = launch.payload.working_directory;
   if (::chdir(directory.c_str()) != 0)
     return failed("enter working directory '" + directory + "'", errno);
   const TaskOrder& task = order.tasks[index];
-  if (std::string trouble = open_files(order, task); !trouble.empty()) return trouble;
+  if (Excuse trouble = open_files(order, task); !trouble.text.empty()) return trouble;
   return run_program(order, task);
 }
 

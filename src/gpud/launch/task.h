@@ -11,10 +11,16 @@ namespace rota::gpud {
 /// out (rgpud's unit asks for that), which its tasks must not be.
 void look_at_oom_score();
 
+/// Why a task could not be started.
+struct Excuse {
+  std::string text;      // one sentence; "": there is none
+  bool by_node = false;  // the node's trouble, not the job's mistake: another node may do better
+};
+
 /// Called in the child: own session, cgroups, limits, the owner's rights, directory, files, exec.
 /// Comes back only when that failed, with one sentence that says at what. `cloned`: the child is in
 /// the cgroup of clone_fd() already.
-std::string become_task(const StepOrder& order, std::size_t index, const RunCgroups& cgroups,
-                        bool cloned);
+Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& cgroups,
+                   bool cloned);
 
 }  // namespace rota::gpud

@@ -41,15 +41,16 @@ std::string as_text(const Config& c) {
        << '|' << c.controller_half_open_max << '|' << c.munge_socket << '|'
        << c.nodes_heartbeat.count() << '|' << c.nodes_lost_after.count() << '|'
        << c.nodes_fence_after.count() << '|' << c.jobs_kill_wait.count() << '|'
-       << c.jobs_restarts_max << '|' << c.jobs_count_max << '|' << c.jobs_ended_kept << '|'
-       << c.jobs_time_limit_default.count() << '|' << c.jobs_time_limit_max.count() << '|'
-       << c.jobs_root_allowed << '|' << c.jobs_slurm_environment << '|' << c.scheduler_reservations
-       << '|' << c.scheduler_limit_assumed.count() << '|' << c.scheduler_min_runtime_reclaim.count()
-       << '|' << c.scheduler_min_runtime_preempt.count() << '|'
-       << c.scheduler_preemption_delay.count() << '|' << c.scheduler_consolidate_max << '|'
-       << c.node_name << '|' << c.node_listen << '|' << c.node_address << '|' << c.node_spool_dir
-       << '|' << c.node_nvml << '|' << c.node_cgroup << '|' << c.node_cgroup_parent << '|'
-       << c.node_reconnect_max.count() << '|' << c.log_file << '|' << c.log_level;
+       << c.jobs_restarts_max << '|' << c.jobs_launch_backoff.count() << '|' << c.jobs_count_max
+       << '|' << c.jobs_ended_kept << '|' << c.jobs_time_limit_default.count() << '|'
+       << c.jobs_time_limit_max.count() << '|' << c.jobs_root_allowed << '|'
+       << c.jobs_slurm_environment << '|' << c.scheduler_reservations << '|'
+       << c.scheduler_limit_assumed.count() << '|' << c.scheduler_min_runtime_reclaim.count() << '|'
+       << c.scheduler_min_runtime_preempt.count() << '|' << c.scheduler_preemption_delay.count()
+       << '|' << c.scheduler_consolidate_max << '|' << c.node_name << '|' << c.node_listen << '|'
+       << c.node_address << '|' << c.node_spool_dir << '|' << c.node_nvml << '|' << c.node_cgroup
+       << '|' << c.node_cgroup_parent << '|' << c.node_reconnect_max.count() << '|' << c.log_file
+       << '|' << c.log_level;
   return text.str();
 }
 

@@ -75,6 +75,7 @@ bool eventually(const std::function<bool()>& condition) {
 
 std::string describe(const RunEnd& end) {
   std::string text = name_of(end.cause);
+  if (end.by_node) text += " by node";
   if (end.exit_signal != 0)
     text += format(" by signal {}", end.exit_signal);
   else if (end.cause != EndCause::launch_failed)

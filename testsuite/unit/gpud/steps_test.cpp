@@ -264,7 +264,7 @@ TEST_F(StepsTest, ARecordThatCannotBeWrittenIsALaunchFailure) {
   Node node(place);
   place.write("node/runs/1.0", "in the way");
   node.start(place.batch("#!/bin/sh\n"));
-  ASSERT_TRUE(node.until_told("launch_failed"));
+  ASSERT_TRUE(node.until_told("launch_failed by node: "));
   EXPECT_NE(node.told.find("File exists"), std::string::npos);
 }
 
