@@ -133,19 +133,22 @@ JobShapes::Key JobShapes::key_of(const JobSpec& spec, const NodeSet& set) {
   return {spec.task_count, spec.node_count, spec.task, spec.node, set.id, set.spread};
 }
 
+/// `nodes`: that its tasks are divided among; 0: each goes where it fits.
+std::shared_ptr<const JobShape> JobShapes::make(const JobSpec& spec, std::uint32_t nodes,
+                                                const NodeSet& set) {
+  const Lie lie = nodes == 0 ? Lie::few_nodes : nodes > 1 ? Lie::apart : Lie::free;
+  auto made = gang_of(demands_of(spec, nodes), lie, set);
+  for (std::uint32_t i = 0; i < nodes; ++i)
+    made->tasks[i].process_count = tasks_of_node(spec.task_count, nodes, i);
+  return made;
+}
+
 std::shared_ptr<const JobShape> JobShapes::shape_of(const JobSpec& spec, const Fleet& fleet,
                                                     const NodeSet& set) {
   drop_unused();
   Entry& entry = entries_[key_of(spec, set)];
   auto shape = entry.shape.lock();
-  if (shape == nullptr) {
-    const std::uint32_t nodes = fixed_node_count(spec, fleet, set);
-    const Lie lie = nodes == 0 ? Lie::few_nodes : nodes > 1 ? Lie::apart : Lie::free;
-    const auto made = gang_of(demands_of(spec, nodes), lie, set);
-    for (std::uint32_t i = 0; i < nodes; ++i)
-      made->tasks[i].process_count = tasks_of_node(spec.task_count, nodes, i);
-    entry.shape = shape = made;
-  }
+  if (shape == nullptr) entry.shape = shape = make(spec, fixed_node_count(spec, fleet, set), set);
   return shape;
 }
 
@@ -182,6 +185,25 @@ Fit JobShapes::fit_of(const JobSpec& spec, const Fleet& fleet, const NodeSet& se
     entry.fit_generation = fleet.generation();
   }
   return entry.fit;
+}
+
+JobShapes::Renewed JobShapes::renew(const Fleet& fleet) {
+  Renewed renewed;
+  for (auto& [key, entry] : entries_) {
+    const auto shape = entry.shape.lock();
+    if (shape == nullptr || key.node_count > 0 || shape->lie == Lie::few_nodes) continue;
+    JobSpec spec;
+    spec.task_count = key.task_count;
+    spec.task = key.task;
+    spec.node = key.node;
+    const NodeSet set{key.set, shape->tasks.front().nodes, key.spread};
+    const std::uint32_t nodes = fixed_node_count(spec, fleet, set);
+    if (nodes == shape->tasks.size()) continue;
+    auto made = make(spec, nodes, set);
+    entry.shape = made;
+    renewed.emplace(shape, std::move(made));
+  }
+  return renewed;
 }
 
 /// Shapes that no job has any more are forgotten, once they could be half of all.

@@ -35,6 +35,11 @@ class JobShapes {
 
   Fit fit_of(const JobSpec& spec, const Fleet& fleet, const NodeSet& set);
 
+  /// Shapes whose number of nodes follows from what nodes have, where that is another one now; and
+  /// what they have to become.
+  using Renewed = std::map<std::shared_ptr<const JobShape>, std::shared_ptr<const JobShape>>;
+  Renewed renew(const Fleet& fleet);
+
  private:
   struct Key {
     std::uint32_t task_count = 1;
@@ -52,6 +57,8 @@ class JobShapes {
     std::uint64_t fit_generation = 0;  // of the fleet, when `fit` was found
   };
   static Key key_of(const JobSpec& spec, const NodeSet& set);
+  static std::shared_ptr<const JobShape> make(const JobSpec& spec, std::uint32_t nodes,
+                                              const NodeSet& set);
   void drop_unused();
 
   std::map<Key, Entry> entries_;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "common/assert.h"
 #include "model/node_type.h"
@@ -63,9 +65,15 @@ void Scheduler::put_node(NodeId id, const std::string& name, const NodeInventory
     index = world_.fleet.add(std::move(node));
     node_ids_.push_back(id);
   }
+  const auto size_of = [this, index] {
+    const FleetNode& node = world_.fleet.at(index);
+    return std::tuple(node.cpu_milli, node.memory_bytes, node.gpu_memory_mib, node.gpus_present);
+  };
+  const auto before = size_of();
   world_.fleet.resize(index, std::int64_t{inventory.cpu_count} * 1000,
                       static_cast<std::int64_t>(inventory.memory_bytes), memory_mib_of(inventory),
                       gpu_absent);
+  nodes_changed_ = nodes_changed_ || size_of() != before;
   world_.fleet.set_usable(index, usable);
   node_rules_.put_node(index, name, node_type(inventory, gpu_absent));
   world_.measure_gpus();
@@ -176,12 +184,33 @@ void Scheduler::add_waiting(const Job& job, std::int64_t now, const std::vector<
 void Scheduler::renew(const Job& job, const std::vector<NodeId>& avoid) {
   const std::uint32_t number = number_of(job.id);
   auto shape = shapes_.shape_of(job.spec, world_.fleet, set_of(job.spec, avoid));
-  if (world_.job(number).shape == shape) return;
+  if (world_.job(number).shape != shape) reshape(number, std::move(shape));
+}
+
+/// Of a job that waits.
+void Scheduler::reshape(std::uint32_t number, std::shared_ptr<const JobShape> shape) {
   SchedJob renewed = world_.job(number);
   renewed.shape = std::move(shape);
   renewed.tasks.clear();
   world_.remove(number);
-  numbers_[job.id.value] = world_.add(std::move(renewed));
+  numbers_[renewed.id] = world_.add(std::move(renewed));
+}
+
+/// Jobs that wait and whose number of nodes was worked out from other nodes than there are now.
+void Scheduler::renew_shapes() {
+  const auto renewed = shapes_.renew(world_.fleet);
+  if (renewed.empty()) return;
+  std::vector<std::uint32_t> numbers;
+  for (const auto& [id, number] : numbers_)
+    if (renewed.contains(world_.job(number).shape)) numbers.push_back(number);
+  std::sort(numbers.begin(), numbers.end());
+  for (const std::uint32_t number : numbers) {
+    const SchedJob& job = world_.job(number);
+    const bool waits = std::all_of(job.tasks.begin(), job.tasks.end(), [](const Task& task) {
+      return task.state == TaskState::waiting;
+    });
+    if (waits) reshape(number, renewed.at(job.shape));
+  }
 }
 
 std::vector<Task> Scheduler::tasks_holding(const Placement& placement, TaskState state) const {
@@ -229,6 +258,7 @@ void Scheduler::remove(JobId id) {
 
 Plan Scheduler::plan(std::int64_t now) {
   world_.now = now;
+  if (std::exchange(nodes_changed_, false)) renew_shapes();
   free_texts_.clear();
   held_before_.resize(world_.quotas.size());
   for (QuotaIndex i = 0; i < held_before_.size(); ++i)

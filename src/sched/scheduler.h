@@ -135,6 +135,8 @@ class Scheduler {
  private:
   NodeIndex index_of(NodeId id) const;
   NodeSet set_of(const JobSpec& spec, const std::vector<NodeId>& avoid) const;
+  void reshape(std::uint32_t number, std::shared_ptr<const JobShape> shape);
+  void renew_shapes();
   std::uint32_t number_of(JobId id) const;
   SchedJob sched_job(const Job& job);
   std::uint32_t user_of(const std::string& project, const std::string& user);
@@ -150,8 +152,9 @@ class Scheduler {
   mutable JobShapes shapes_;      // answers are kept
   mutable NodeRules node_rules_;  // the same
   QuotaMap quota_map_;
-  std::vector<NodeIndex> node_indexes_;                              // by NodeId
-  std::vector<NodeId> node_ids_;                                     // by NodeIndex
+  bool nodes_changed_ = false;           // what they have, since the last plan
+  std::vector<NodeIndex> node_indexes_;  // by NodeId
+  std::vector<NodeId> node_ids_;         // by NodeIndex
   boost::unordered_flat_map<std::uint64_t, std::uint32_t> numbers_;  // of jobs, by JobId
   using Users = std::map<std::string, std::uint32_t, std::less<>>;
   std::map<std::string, Users, std::less<>> users_;  // by project; numbers from 1

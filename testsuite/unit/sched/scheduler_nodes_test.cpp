@@ -98,10 +98,12 @@ class Cluster {
     const Wait wait = scheduler_.wait_of(jobs_.at(JobId{id}));
     return format("{}: {}", name_of(wait.why), wait.text);
   }
-  void submit_tasks(const std::string& name, std::uint32_t tasks, std::uint32_t gpus) {
-    submit(name, gpus);
+  void submit_tasks(const std::string& name, std::uint32_t tasks, std::uint32_t gpus,
+                    const std::string& constraint = "", std::uint64_t memory_per_node = 0) {
+    submit(name, gpus, constraint);
     Job& job = jobs_.rbegin()->second;
     job.spec.task_count = tasks;
+    job.spec.node.memory_bytes = memory_per_node;
     scheduler_.renew(job);
   }
   void resize_next(std::size_t gpus) { gpus_ = gpus; }
@@ -167,6 +169,20 @@ TEST(SchedulerNodes, ANodeThatJoinsLaterServesThoseWhoWait) {
             "would have it");
   cluster.put(2, "H100", true);
   EXPECT_EQ(cluster.plan(), "a on n1");
+}
+
+// How many nodes it needs is known only when they are there.
+TEST(SchedulerNodes, ItsNumberOfNodesFollowsThoseThatJoin) {
+  Cluster cluster({"V100"});
+  cluster.submit_tasks("wide", 4, 2, "h100", 100);
+  EXPECT_EQ(cluster.plan(), "");
+  cluster.join("H100");
+  EXPECT_EQ(cluster.plan(), "");
+  EXPECT_EQ(cluster.why(1),
+            "ReqNodeNotAvail: needs 8 GPUs, 4 tasks of 1 CPU: more than all known nodes with "
+            "'h100' have");
+  cluster.join("H100");
+  EXPECT_EQ(cluster.plan(), "wide on n1 n2");
 }
 
 TEST(SchedulerNodes, WhetherItEverFitsIsAskedOfTheseNodes) {
