@@ -80,7 +80,7 @@ _rota_argument() {
     rcancel:-s | rcancel:--signal) _rota_words "$word" "$(compgen -A signal SIG | sed 's/^SIG//')" ;;
     rsim:--policy)
       _rota_words "$word" least-loss first-fit reservations= limit_assumed= min_runtime_reclaim= min_runtime_preempt= \
-        preemption_delay= consolidate_max= ;;
+        preemption_delay= consolidate_max= history_weight= history_window= history_half_life= ;;
     rsim:--limits) _rota_words "$word" exact none factor: ;;
     rsim:--nodes | rsim:--tasks | rsim:--arrivals | rsim:--cluster | rsim:--projects | rsim:--trace | rsim:--with | rsim:--html)
       mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;

@@ -50,6 +50,9 @@ struct Config {
   Duration scheduler_min_runtime_preempt{};
   Duration scheduler_preemption_delay{};
   std::uint64_t scheduler_consolidate_max = 16;
+  std::int64_t scheduler_history_weight = 0;  // millionths
+  Duration scheduler_history_window = std::chrono::hours(7 * 24);
+  Duration scheduler_history_half_life{};
 
   std::vector<NamedNodes> node_groups;  // by name, in any case of letters
 

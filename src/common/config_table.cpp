@@ -131,7 +131,12 @@ struct DurationMember {
 struct BoolMember {
   bool Config::*member;
 };
-using Member = std::variant<TextMember, NumberMember, DurationMember, BoolMember>;
+/// Kept in millionths.
+struct DecimalMember {
+  std::int64_t Config::*member;
+  std::int64_t max;
+};
+using Member = std::variant<TextMember, NumberMember, DurationMember, BoolMember, DecimalMember>;
 
 struct Row {
   ConfigKey key;
@@ -221,6 +226,14 @@ constexpr std::array table{
     Row{{"scheduler.consolidate_max", "number", "16",
          "Running jobs looked at for a move that makes room for another; 0 moves none"},
         NumberMember{&Config::scheduler_consolidate_max, 0, 10'000}},
+    Row{{"scheduler.history_weight", "decimal", "0",
+         "How much the past counts when what is left idle is divided; 0: not at all"},
+        DecimalMember{&Config::scheduler_history_weight, 100'000'000}},
+    Row{{"scheduler.history_window", "duration", "7d", "The past that counts"},
+        DurationMember{&Config::scheduler_history_window, 60s, year}},
+    Row{{"scheduler.history_half_life", "duration", "0",
+         "Time after which the past counts half; 0: all of the window counts the same"},
+        DurationMember{&Config::scheduler_history_half_life, 0s, year}},
 
     Row{{"node.name", "string", "''", "Name of this node; '' is the host's short name"},
         TextMember{&Config::node_name, is_node_name_or_empty}},
@@ -303,6 +316,11 @@ Result<void> config_assign(Config& config, std::string_view name, const std::str
       return takes(format("must be from {} to {}", duration_format(member->min),
                           duration_format(member->max)));
     config.*member->member = *duration;
+  } else if (const auto* member = std::get_if<DecimalMember>(&row.member)) {
+    const auto units = decimal_parse(text, 6, member->max);
+    if (!units)
+      return takes(format("must be a number from 0 to {}", decimal_format(member->max, 6)));
+    config.*member->member = *units;
   } else {
     if (text != "true" && text != "false") return takes("must be true or false");
     config.*std::get<BoolMember>(row.member).member = text == "true";

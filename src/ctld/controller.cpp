@@ -78,7 +78,12 @@ void Controller::stop() {
 }
 
 Result<void> Controller::load() {
-  ROTA_TRY(auto snapshot, store_->load(config_.jobs_ended_kept));
+  WallTime past_since;
+  if (config_.scheduler_history_weight > 0)
+    past_since = {wall_now().microseconds - std::chrono::duration_cast<std::chrono::microseconds>(
+                                                config_.scheduler_history_window)
+                                                .count()};
+  ROTA_TRY(auto snapshot, store_->load(config_.jobs_ended_kept, past_since));
   const std::size_t jobs = snapshot.jobs.size();
   const std::size_t nodes = snapshot.nodes.size();
   engine_ = std::make_unique<Engine>(settings_from(config_), std::move(snapshot), now());

@@ -55,6 +55,33 @@ Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
     }
   }
   rank_users(now);
+  recall(snapshot.past, now);
+}
+
+/// What projects held before this controller began, for fairness over time. How large the cluster
+/// was then nobody wrote down: as large as it is known to be now.
+void Engine::recall(const std::vector<PastRun>& past, Now now) {
+  if (past.empty()) return;
+  const auto seconds_at = [now](WallTime time) {
+    const std::int64_t passed =
+        time ? std::max<std::int64_t>(0, now.wall.microseconds - time.microseconds) : 0;
+    return seconds_of(now) - passed / 1'000'000;
+  };
+  std::int64_t first = seconds_of(now);
+  for (const PastRun& run : past) {
+    first = std::min(first, seconds_at(run.start));
+    if (find_project(org(), run.project) == nullptr) continue;
+    scheduler_.add_past(
+        run.project,
+        {run.gpu_amount, run.cpu_count * cpu_unit, static_cast<std::int64_t>(run.memory_bytes)},
+        seconds_at(run.start), seconds_at(run.end));
+  }
+  sched::Amount total;
+  for (const auto& [id, node] : nodes_)
+    total += sched::Amount{static_cast<std::int64_t>(node.inventory.gpus.size()) * gpu_unit,
+                           node.inventory.cpu_count * cpu_unit,
+                           static_cast<std::int64_t>(node.inventory.memory_bytes)};
+  scheduler_.add_past_capacity(total, first, seconds_of(now));
 }
 
 void Engine::wait(Job& job, Now now) {

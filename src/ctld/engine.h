@@ -194,6 +194,7 @@ class Engine {
   void finish(Job& job, Now now);
   void drop_old_records(Now now);
   void rank_users(Now now);
+  void recall(const std::vector<PastRun>& past, Now now);
   void note(const Job& job) { dirty_.insert(job.id); }
   void put_allocation(const Job& job, const NodePart& part, WallTime start, WallTime end,
                       std::int64_t held_ms);

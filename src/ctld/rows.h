@@ -101,6 +101,16 @@ struct UsageDrop {
 using Row = std::variant<JobPut, PayloadPut, PayloadDrop, NodePut, RequestPut, RequestDrop,
                          AllocationPut, OrgPut, OrgDrop, OrgRevision, UsagePut, UsageDrop>;
 
+/// What a project held in the past; `end` never: it still does.
+struct PastRun {
+  SharedText project;
+  std::int64_t gpu_amount = 0;
+  std::uint32_t cpu_count = 0;
+  std::uint64_t memory_bytes = 0;
+  WallTime start;
+  WallTime end;
+};
+
 /// All that a controller needs to go on where the last one stopped.
 struct Snapshot {
   std::vector<Job> jobs;  // ascending: all that have not ended, and the latest that have
@@ -110,6 +120,7 @@ struct Snapshot {
   Org org;                              // not normalized
   OrgRevision org_revision;
   std::vector<StoredUsage> usage;
+  std::vector<PastRun> past;  // as far back as was asked for
 };
 
 }  // namespace rota::ctld

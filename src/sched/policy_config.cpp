@@ -19,6 +19,9 @@ Policy policy_from(const Config& config) {
   policy.reclaim_min_runtime_seconds = seconds(config.scheduler_min_runtime_reclaim);
   policy.preempt_min_runtime_seconds = seconds(config.scheduler_min_runtime_preempt);
   policy.preemption_delay_seconds = seconds(config.scheduler_preemption_delay);
+  policy.history_weight = static_cast<double>(config.scheduler_history_weight) / 1e6;
+  policy.history_window_seconds = seconds(config.scheduler_history_window);
+  policy.history_half_life_seconds = seconds(config.scheduler_history_half_life);
   policy.consolidate_jobs_max = static_cast<std::uint32_t>(config.scheduler_consolidate_max);
   return policy;
 }

@@ -50,6 +50,13 @@ Policy live_policy() {
   return policy;
 }
 
+Scheduler::Scheduler(const Policy& policy, std::vector<NamedNodes> groups)
+    : node_rules_(std::move(groups)) {
+  world_.policy = policy;
+  if (policy.history_weight > 0)
+    history_.emplace(policy.history_window_seconds, policy.history_half_life_seconds);
+}
+
 // ---- nodes ----
 
 void Scheduler::put_node(NodeId id, const std::string& name, const NodeInventory& inventory,
@@ -123,6 +130,35 @@ std::int64_t Scheduler::gpu_amount(const JobSpec& spec) const {
 }
 
 // ---- projects ----
+
+bool Scheduler::set_org(const Org& org) {
+  quota_map_.update(world_.quotas, org);
+  since_.held.clear();  // places in the tree may be others'
+  return node_rules_.set_org(org);
+}
+
+void Scheduler::add_past(const std::string& project, const Amount& held, std::int64_t from,
+                         std::int64_t to) {
+  if (history_) history_->add(world_.quotas, quota_map_.project(project), held, from, to);
+}
+
+void Scheduler::add_past_capacity(const Amount& total, std::int64_t from, std::int64_t to) {
+  if (history_) history_->add_capacity(total, from, to);
+}
+
+/// Nothing is planned between two plans, so what was held after the last one was held until now.
+void Scheduler::remember(std::int64_t now) {
+  if (!history_) return;
+  if (since_.time != never && now > since_.time) {
+    history_->add_capacity(since_.total, since_.time, now);
+    for (const auto& [project, held] : since_.held)
+      history_->add(world_.quotas, project, held, since_.time, now);
+  }
+  constexpr std::int64_t period = 60;
+  if (history_told_ != never && now - history_told_ < period) return;
+  history_->tell(world_.quotas, now);
+  history_told_ = now;
+}
 
 const QuotaNode& Scheduler::project(const std::string& name) const {
   return world_.quotas.at(quota_map_.project(name));
@@ -258,6 +294,7 @@ void Scheduler::remove(JobId id) {
 
 Plan Scheduler::plan(std::int64_t now) {
   world_.now = now;
+  remember(now);
   if (std::exchange(nodes_changed_, false)) renew_shapes();
   free_texts_.clear();
   held_before_.resize(world_.quotas.size());
@@ -289,6 +326,13 @@ Plan Scheduler::plan(std::int64_t now) {
                               each.action, standing_of(job.project), standing_of(taker.project)});
     // A part of it that could have stayed cannot go on without the rest.
     for (std::uint32_t i = 0; i < job.tasks.size(); ++i) world_.set_leaving({each.victim, i});
+  }
+  if (history_) {
+    since_ = {now, world_.fleet.total(), {}};
+    for (QuotaIndex i = 0; i < world_.quotas.size(); ++i) {
+      const QuotaNode& node = world_.quotas.at(i);
+      if (node.children.empty() && node.held != Amount{}) since_.held.emplace_back(i, node.held);
+    }
   }
   return plan;
 }

@@ -15,6 +15,7 @@
 #include "model/node.h"
 #include "model/placement.h"
 #include "model/project.h"
+#include "sched/history.h"
 #include "sched/job_shapes.h"
 #include "sched/node_rules.h"
 #include "sched/quota_map.h"
@@ -58,10 +59,7 @@ Policy live_policy();
 
 class Scheduler {
  public:
-  explicit Scheduler(const Policy& policy, std::vector<NamedNodes> groups = {})
-      : node_rules_(std::move(groups)) {
-    world_.policy = policy;
-  }
+  explicit Scheduler(const Policy& policy, std::vector<NamedNodes> groups = {});
 
   /// Adds a node or replaces what is known of it. What jobs hold there stays held.
   void put_node(NodeId id, const std::string& name, const NodeInventory& inventory,
@@ -69,10 +67,7 @@ class Scheduler {
   void set_usable(NodeId id, bool usable);
   /// Every job's project must stay. True when rules about nodes have changed: jobs that wait may
   /// then have to be told of again, by renew().
-  bool set_org(const Org& org) {
-    quota_map_.update(world_.quotas, org);
-    return node_rules_.set_org(org);
-  }
+  bool set_org(const Org& org);
   /// What a job that waits may run on has changed, perhaps.
   void renew(const Job& job, const std::vector<NodeId>& avoid = {});
 
@@ -85,6 +80,11 @@ class Scheduler {
     friend bool operator==(const UserRank&, const UserRank&) = default;
   };
   void rank_users(const std::string& project, const std::vector<UserRank>& ranks);
+
+  /// What was held and what there was to hold before the first plan: for fairness over time. Times
+  /// as in plan(), or negative.
+  void add_past(const std::string& project, const Amount& held, std::int64_t from, std::int64_t to);
+  void add_past_capacity(const Amount& total, std::int64_t from, std::int64_t to);
 
   /// It waits from now on, and does not start on the nodes to avoid. Times are seconds on a clock
   /// that never steps.
@@ -144,6 +144,7 @@ class Scheduler {
   Placement placement_of(const SchedJob& job) const;
   Eviction::Standing standing_of(QuotaIndex project) const;
   void settle_start(std::uint32_t number, const Placement& placement);
+  void remember(std::int64_t now);
   const std::string& free_text(const NodeSet& set) const;
   std::string fit_text(const JobSpec& spec, Fit fit) const;
   std::string quota_text(const Job& job, const WaitCause& cause) const;
@@ -160,6 +161,15 @@ class Scheduler {
   std::map<std::string, Users, std::less<>> users_;  // by project; numbers from 1
   std::uint32_t user_last_ = 0;
   std::vector<std::int64_t> held_before_;  // GPUs, by QuotaIndex: when the last pass began
+  std::optional<History> history_;         // none: the past does not count
+  /// What projects hold since the last plan, of what there is.
+  struct Since {
+    std::int64_t time = never;
+    Amount total;
+    std::vector<std::pair<QuotaIndex, Amount>> held;
+  };
+  Since since_;
+  std::int64_t history_told_ = never;
   /// What is free in a set of nodes, in words; as of the last plan.
   mutable std::map<std::uint64_t, std::string> free_texts_;
 };

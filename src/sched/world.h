@@ -32,7 +32,9 @@ struct Policy {
   bool pack_shared = true;
   bool check_quota = true;
 
-  double history_weight = 0;  // k of time-based fairness
+  double history_weight = 0;  // k of time-based fairness; 0: the past does not count
+  std::int64_t history_window_seconds = 7 * 86'400;
+  std::int64_t history_half_life_seconds = 0;  // 0: all of the window counts the same
   double saturation_multiplier = 1;
   std::int64_t reclaim_min_runtime_seconds = 0;
   std::int64_t preempt_min_runtime_seconds = 0;

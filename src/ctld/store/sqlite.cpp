@@ -19,7 +19,7 @@ class SqliteStore final : public Store {
 
   Result<void> commit(const std::vector<Row>& rows) override;
   Result<void> probe() override;
-  Result<Snapshot> load(std::uint64_t ended_kept) override;
+  Result<Snapshot> load(std::uint64_t ended_kept, WallTime past_since) override;
   Result<std::optional<JobPayload>> payload(JobId job) override;
 
  private:
@@ -30,6 +30,7 @@ class SqliteStore final : public Store {
   Result<void> load_nodes(Snapshot& snapshot);
   Result<void> load_requests(Snapshot& snapshot);
   Result<void> load_usage(Snapshot& snapshot);
+  Result<void> load_past(Snapshot& snapshot, WallTime since);
 
   Result<void> put(const JobPut& row);
   Result<void> put(const PayloadPut& row);
@@ -176,12 +177,13 @@ Result<void> SqliteStore::put(const UsagePut& row) {
   return put_usage_.run(usage.project, usage.user, usage.gpu_us, usage.at.microseconds);
 }
 
-Result<Snapshot> SqliteStore::load(std::uint64_t ended_kept) {
+Result<Snapshot> SqliteStore::load(std::uint64_t ended_kept, WallTime past_since) {
   Snapshot snapshot;
   ROTA_CHECK(load_jobs(snapshot, ended_kept));
   ROTA_CHECK(load_nodes(snapshot));
   ROTA_CHECK(load_requests(snapshot));
   ROTA_CHECK(load_usage(snapshot));
+  if (past_since) ROTA_CHECK(load_past(snapshot, past_since));
   ROTA_CHECK(sqlite::load_org(reader_, path_, snapshot));
   return snapshot;
 }
@@ -252,6 +254,25 @@ Result<void> SqliteStore::load_usage(Snapshot& snapshot) {
                               std::string(usage.blob(1)),
                               usage.integer(2),
                               {usage.integer(3)}});
+  }
+}
+
+Result<void> SqliteStore::load_past(Snapshot& snapshot, WallTime since) {
+  sqlite::Statement past;
+  ROTA_CHECK(past.prepare(reader_,
+                          "SELECT project, gpu_amount, cpus, memory_bytes, allocations.start_us,"
+                          " allocations.end_us FROM allocations JOIN jobs ON jobs.id = job"
+                          " WHERE allocations.end_us = 0 OR allocations.end_us > ?1"));
+  ROTA_CHECK(past.bind(since.microseconds));
+  for (;;) {
+    ROTA_TRY(const bool more, past.step());
+    if (!more) return {};
+    snapshot.past.push_back({.project = past.blob(0),
+                             .gpu_amount = past.integer(1),
+                             .cpu_count = static_cast<std::uint32_t>(past.integer(2)),
+                             .memory_bytes = static_cast<std::uint64_t>(past.integer(3)),
+                             .start = {past.integer(4)},
+                             .end = {past.integer(5)}});
   }
 }
 

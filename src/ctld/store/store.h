@@ -23,9 +23,9 @@ class Store {
   /// Whether a row could be committed now.
   virtual Result<void> probe() = 0;
 
-  /// All jobs that have not ended, the latest `ended_kept` that have, and everything else that
-  /// lives.
-  virtual Result<Snapshot> load(std::uint64_t ended_kept) = 0;
+  /// All jobs that have not ended, the latest `ended_kept` that have, everything else that lives,
+  /// and what was held since `past_since`; never: the past is not asked for.
+  virtual Result<Snapshot> load(std::uint64_t ended_kept, WallTime past_since = {}) = 0;
   virtual Result<std::optional<JobPayload>> payload(JobId job) = 0;
 };
 

@@ -47,10 +47,11 @@ std::string as_text(const Config& c) {
        << c.jobs_slurm_environment << '|' << c.scheduler_reservations << '|'
        << c.scheduler_limit_assumed.count() << '|' << c.scheduler_min_runtime_reclaim.count() << '|'
        << c.scheduler_min_runtime_preempt.count() << '|' << c.scheduler_preemption_delay.count()
-       << '|' << c.scheduler_consolidate_max << '|' << c.node_name << '|' << c.node_listen << '|'
-       << c.node_address << '|' << c.node_spool_dir << '|' << c.node_nvml << '|' << c.node_cgroup
-       << '|' << c.node_cgroup_parent << '|' << c.node_reconnect_max.count() << '|' << c.log_file
-       << '|' << c.log_level;
+       << '|' << c.scheduler_consolidate_max << '|' << c.scheduler_history_weight << '|'
+       << c.scheduler_history_window.count() << '|' << c.scheduler_history_half_life.count() << '|'
+       << c.node_name << '|' << c.node_listen << '|' << c.node_address << '|' << c.node_spool_dir
+       << '|' << c.node_nvml << '|' << c.node_cgroup << '|' << c.node_cgroup_parent << '|'
+       << c.node_reconnect_max.count() << '|' << c.log_file << '|' << c.log_level;
   return text.str();
 }
 
@@ -67,8 +68,8 @@ std::string file_of(const std::map<std::string, std::string>& values) {
 }
 
 TEST(ConfigTable, KeysAreWellFormedAndDifferent) {
-  const std::set<std::string_view> types{"string", "number",  "duration",
-                                         "bool",   "address", "choice"};
+  const std::set<std::string_view> types{"string",  "number", "duration", "bool",
+                                         "address", "choice", "decimal"};
   std::set<std::string_view> names;
   for (const ConfigKey& key : config_keys()) {
     EXPECT_TRUE(names.insert(key.name).second) << key.name;
@@ -91,8 +92,11 @@ TEST(ConfigTable, DefaultTextsAreTheDefaults) {
 
 // A key of the table that fills no member, or the member of another key, would show here.
 TEST(ConfigTable, EveryKeyChangesItsOwnMemberAndNoOther) {
-  const std::map<std::string, std::string> other_values{
-      {"string", "/other"}, {"number", "17"}, {"duration", "61s"}, {"address", "other:1"}};
+  const std::map<std::string, std::string> other_values{{"string", "/other"},
+                                                        {"number", "17"},
+                                                        {"duration", "61s"},
+                                                        {"address", "other:1"},
+                                                        {"decimal", "0.25"}};
   std::set<std::string> results{as_text(Config{})};
   for (const ConfigKey& key : config_keys()) {
     std::string value = key.name == "node.cgroup" ? "v1" : key.name == "log.level" ? "error" : "";

@@ -45,6 +45,16 @@ struct Fixture {
     event.payload.working_directory = "/";
     return engine.submit(std::move(event), at);
   }
+  void submit_to(const std::string& project, std::uint32_t gpus) {
+    JobSubmitted event;
+    event.owner = {1000, 1000, "u1000"};
+    event.spec.name = "job";
+    event.spec.project = project;
+    event.spec.task.gpu_count = gpus;
+    event.payload.script = "#!/bin/sh\n";
+    event.payload.working_directory = "/";
+    ASSERT_TRUE(engine.submit(std::move(event), at));
+  }
   /// Plans and says what leaves: "launch 1.0@n0 end 1.0@n1".
   std::string orders() {
     engine.schedule(at);
@@ -127,6 +137,40 @@ TEST(Engine, UsersOfAProjectTakeTurns) {
   (void)next.submit(4, 0, LaunchMode::batch, 1001);
   (void)next.submit(4, 0, LaunchMode::batch, 1002);
   EXPECT_EQ(next.orders(), "launch 2.0@n0");
+}
+
+// Two projects without quota that want all of it: the one that had all of it of late now gets less.
+TEST(Engine, ThePastCountsWhenTheSurplusIsDivided) {
+  const auto shares_with = [](double weight, std::vector<PastRun> past) {
+    Snapshot snapshot;
+    for (const char* name : {"a", "b"}) {
+      Project project;
+      project.name = name;
+      project.quota.weight = gpu_unit;
+      snapshot.org.projects.push_back(project);
+    }
+    StoredNode node{NodeId{1}, {}, {}};
+    node.identity.name = "n0";
+    node.inventory = {16, 1000, std::vector<Gpu>(4)};
+    snapshot.nodes = {node};
+    snapshot.past = std::move(past);
+    EngineSettings settings;
+    settings.policy.history_weight = weight;
+    Fixture f(settings, std::move(snapshot));
+    f.join("n0");
+    for (const char* name : {"a", "b"})
+      for (int i = 0; i < 4; ++i) f.submit_to(name, 1);
+    f.orders();
+    std::string text;
+    for (const char* name : {"a", "b"})
+      text += format(
+          "{} ", f.engine.scheduler().project(name).fair_share[sched::Resource::gpu] / gpu_unit);
+    return text;
+  };
+  const PastRun all{"a", 4 * gpu_unit, 16, 1000, {-899'000'000}, {1'000'000}};
+  EXPECT_EQ(shares_with(0, {all}), "2 2 ");
+  EXPECT_EQ(shares_with(1, {}), "2 2 ");
+  EXPECT_EQ(shares_with(1, {all}), "0 4 ");
 }
 
 // A gang: the first node's end is the job's in batch mode, and takes the others with it.

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/format.h"
+
 namespace rota::ctld {
 namespace {
 
@@ -129,6 +131,34 @@ TEST_F(StoreTest, AllocationsCloseWithWhatWasHeld) {
   ASSERT_NE(fgets(line, sizeof line, pipe), nullptr);
   pclose(pipe);
   EXPECT_STREQ(line, "2|1000000|8000\n");
+}
+
+TEST_F(StoreTest, ThePastComesBackAsFarAsAskedFor) {
+  auto store = *open_sqlite(path());
+  const auto run = [](std::uint64_t job, std::int64_t start, std::int64_t end) {
+    AllocationPut row;
+    row.run = {JobId{job}, 0};
+    row.node = NodeId{1};
+    row.gpu_amount = static_cast<std::int64_t>(job);
+    row.start = {start};
+    row.end = {end};
+    return row;
+  };
+  std::vector<Row> rows;
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    rows.push_back(JobPut{job_of(id, JobState::completed)});
+    rows.push_back(run(id, 100, 0));
+  }
+  rows.push_back(run(1, 100, 200));
+  rows.push_back(run(2, 100, 300));
+  ASSERT_TRUE(store->commit(rows));
+  std::string text;
+  const Snapshot snapshot = *store->load(10, {200});
+  for (const PastRun& past : snapshot.past)
+    text += format("{} {} {}-{}; ", past.project, past.gpu_amount, past.start.microseconds,
+                   past.end.microseconds);
+  EXPECT_EQ(text, "default 3 100-0; default 2 100-300; ");
+  EXPECT_TRUE(store->load(10)->past.empty());
 }
 
 TEST_F(StoreTest, UsageComesBack) {

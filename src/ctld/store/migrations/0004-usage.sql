@@ -10,3 +10,6 @@ CREATE TABLE usage (
 -- Millionths of GPUs: of a job that shares its GPUs less than gpu_count.
 ALTER TABLE allocations ADD COLUMN gpu_amount INTEGER NOT NULL DEFAULT 0;
 UPDATE allocations SET gpu_amount = gpu_count * 1000000;
+
+-- What was held of late is read when a controller starts and the past counts (scheduler.history_weight).
+CREATE INDEX allocations_by_end ON allocations (end_us);
