@@ -158,26 +158,44 @@ double work_lost(const World& world, const std::vector<Unit>& moved) {
 }
 
 /// Moves are rare and looking for them is dear: less and less often while there are none.
-void pause_moves(QueueClass& members, std::int64_t now) {
+void pause_moves(World& world, QueueClass& members) {
   constexpr std::int64_t least = 60, most = 3600;
   members.moves_pause = std::clamp(2 * members.moves_pause, least, most);
-  members.moves_after = now + members.moves_pause;
+  members.moves_after = world.now + members.moves_pause;
+  world.look_again_at(members.moves_after);
+}
+
+/// The first that could move out of the way of its tasks: on nodes that lack least of a place for
+/// one. Whoever has just moved is on a full node, and is not looked at again and again.
+std::set<std::uint32_t> jobs_to_move(const World& world, const SchedJob& taker) {
+  std::uint32_t gpus = 0;
+  for (const TaskShape& task : taker.shape->tasks) gpus = std::max(gpus, task.demand->devices);
+  const auto& nodes = world.fleet.by_free_gpus();
+  std::set<std::uint32_t> jobs;
+  for (auto at = nodes.lower_bound({gpus, NodeIndex{0}}); at != nodes.begin();) {
+    --at;
+    for (const FleetNode::Resident& resident : world.fleet.at(at->second).residents) {
+      if (jobs.size() >= world.policy.consolidate_jobs_max) return jobs;
+      if (resident.evictable) jobs.insert(resident.task.job);
+    }
+  }
+  return jobs;
 }
 
 void consolidate(World& world) {
   if (world.policy.consolidate_jobs_max == 0) return;
+  // Where places are kept in time it is known what a move saves: the wait of the one it is for.
+  const bool counts_cost = world.policy.reservations_max > 0;
   TakeRule rule;
   std::set<std::uint32_t> looked_at;
   rule.may_take_from = [](QuotaIndex) { return true; };
   rule.may_lose = [](QuotaIndex) { return false; };
   rule.may_take = [&](std::uint32_t job) {
-    if (looked_at.size() < world.policy.consolidate_jobs_max) looked_at.insert(job);
+    if (!counts_cost && looked_at.size() < world.policy.consolidate_jobs_max) looked_at.insert(job);
     return looked_at.contains(job);
   };
   rule.may_take_whole = [](std::uint32_t) { return true; };
   rule.accepts = [](const Amount&, const std::vector<Unit>& lost) { return lost.empty(); };
-  // Where places are kept in time it is known what a move saves: the wait of the one it is for.
-  const bool counts_cost = world.policy.reservations_max > 0;
   double saved = 0;
   if (counts_cost)
     rule.pays = [&](const std::vector<Unit>& moved) { return work_lost(world, moved) < saved; };
@@ -207,11 +225,14 @@ void consolidate(World& world) {
       saved = static_cast<double>(*world.reservations.start_of(job) - world.now) *
               static_cast<double>(step[Resource::gpu]);
     if (stopped_at_gate(world, taker, tasks_to_place(taker))) return false;
-    looked_at.clear();
+    looked_at = counts_cost ? jobs_to_move(world, taker) : std::set<std::uint32_t>();
     const auto freed_before = world.fleet.freed_count();
-    if (make_room(world, job, rule)) return true;
+    if (make_room(world, job, rule)) {
+      world.reservations.vacate(job);
+      return true;
+    }
     world.fleet.forget_freed(freed_before);  // all of it was put back
-    if (counts_cost) pause_moves(*world.class_of(job), world.now);
+    if (counts_cost) pause_moves(world, *world.class_of(job));
     if (world.policy.search_work_max > 0) failed[taker.shape.get()] = freed_before;
     return false;
   });

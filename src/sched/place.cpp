@@ -35,7 +35,9 @@ class Placing {
         job_(job),
         tasks_(tasks),
         options_(options),
-        end_(world.end_if_started(world.job(job))) {}
+        end_(world.end_if_started(world.job(job))),
+        was_evicted_(std::any_of(world.job(job).tasks.begin(), world.job(job).tasks.end(),
+                                 [](const Task& task) { return task.evicted.has_value(); })) {}
 
   Placed run() {
     const std::size_t mark = world_.mark();
@@ -234,6 +236,7 @@ class Placing {
 
   /// It was evicted from there in this pass. Who was there before the rules changed may stay.
   bool was_on(NodeIndex index) const {
+    if (!was_evicted_) return false;
     const auto& tasks = job().tasks;
     return std::any_of(tasks.begin(), tasks.end(), [index](const Task& task) {
       return task.evicted && task.spot.node == index;
@@ -374,6 +377,7 @@ class Placing {
   NodeList all_;
   std::map<NodeIndex, std::int64_t> topology_scores_;
   mutable bool by_quota_ = false;
+  const bool was_evicted_;  // some of it, in this pass: most were not
   mutable std::optional<std::uint32_t> would_delay_;
   std::uint32_t placed_ = 0;
   std::uint32_t most_placed_ = 0;

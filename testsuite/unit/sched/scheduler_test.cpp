@@ -548,6 +548,24 @@ TEST(SchedulerTime, AMoveMustSaveMoreThanItLoses) {
   EXPECT_EQ(plan_at(1700), "");                 // 700 against 600
 }
 
+// Whoever has moved once is on a full node: for the second it is another's turn, though only one
+// may be looked at.
+TEST(SchedulerTime, MovesGoOnWithThoseInTheWay) {
+  Policy policy = live_policy();
+  policy.consolidate_jobs_max = 1;
+  Cluster cluster("n0 gpus=2; n1 gpus=2; n2 gpus=2; n3 gpus=2", "", policy);
+  for (int i = 1; i <= 8; ++i) cluster.submit("s" + std::to_string(i) + " gpus=1 limit=5000");
+  cluster.plan();
+  for (const std::uint64_t id : {2, 4, 6, 8}) cluster.end_job(id);
+  cluster.now += 1;
+  cluster.submit("big1 gpus=2 limit=100; big2 gpus=2 limit=100");
+  EXPECT_EQ(cluster.plan(), "evict s7 for big1");
+  cluster.return_job(7);
+  EXPECT_EQ(cluster.plan(), "start s7 on n0[1]; start big1 on n3[0-1]; evict s5 for big2");
+  cluster.return_job(5);
+  EXPECT_EQ(cluster.plan(), "start s5 on n1[1]; start big2 on n2[0-1]");
+}
+
 TEST(SchedulerTime, AStreamOfSmallJobsNeverStarvesAGang) {
   for (const std::uint64_t limit : {100, 0}) {  // 0: nobody says how long it takes
     const GangStart gang = gang_in_a_stream(live_policy(), limit);
