@@ -4,7 +4,7 @@
 
 [[ -x $top_srcdir/configure ]] || skip_all "no configure in $top_srcdir"
 [[ ! -f $top_srcdir/config.status ]] || skip_all "the source tree itself is configured"
-plan 12
+plan 13
 
 # A header of each library, hidden behind one that does not compile.
 hidden=$test_dir/hidden
@@ -22,6 +22,7 @@ libraries=(
   "libyaml|libyaml-dev|yaml.h"
   "SQLite 3.35|libsqlite3-dev|sqlite3.h"
   "hwloc 2|libhwloc-dev|hwloc.h"
+  "zlib|zlib1g-dev|zlib.h"
 )
 for library in "${libraries[@]}"; do hide "${library##*|}"; done
 mkdir "$test_dir/build"

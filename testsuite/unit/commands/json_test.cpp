@@ -73,6 +73,17 @@ TEST(JsonDeathTest, AValueWithoutItsKeyIsOurMistake) {
   EXPECT_DEATH(json.value(1), "key_written_");
 }
 
+TEST(Json, UnitsAreExact) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_array();
+  for (const std::int64_t count : {0, 1, 1'500'000, 2'000'000, -250'000}) json.units(count, 6);
+  json.units(INT64_MAX, 6);
+  json.units(7, 0);
+  json.end_array();
+  EXPECT_EQ(out, "[0,0.000001,1.5,2,-0.25,9223372036854.775807,7]");
+}
+
 TEST(Json, DecimalsHaveTheDigitsTheyAreGiven) {
   std::string out;
   JsonWriter json(out);
