@@ -504,14 +504,16 @@ TEST(SchedulerTime, APlaceKeptForALaterJobBindsNoEarlierOne) {
 // The two of old are kept places for; what is left is filled with the shortest first, whoever is
 // older, but never against a priority.
 // b takes back a GPU on n1, where the last of a would run longest. Once that is free, the large job
-// could be planned on n1, sooner than on n0, and the taker would have to wait behind it.
+// of c, which may not take from others yet, is planned on n1 instead of n0, because it can start
+// sooner there: now the taker would delay it, and a short job could fill the gap.
 TEST(SchedulerTime, APlaceThatOthersLeftIsTheTakers) {
-  Cluster cluster("n0 gpus=2; n1 gpus=2", "a quota=3; b quota=1");
+  Cluster cluster("n0 gpus=2; n1 gpus=2", "a quota=0; b quota=1; c quota=3 delay=9999");
   cluster.submit("a1 gpus=1 limit=100 in=a; a2 gpus=1 limit=100 in=a");
   cluster.submit("a3 gpus=1 limit=50 in=a; a4 gpus=1 limit=300 in=a");
   EXPECT_EQ(cluster.plan(),
             "start a1 on n0[0]; start a2 on n0[1]; start a3 on n1[0]; start a4 on n1[1]");
-  cluster.submit("large gpus=2 priority=60 limit=900 in=b; taker gpus=1 limit=900 in=b");
+  cluster.submit(
+      "large gpus=2 limit=900 in=c; taker gpus=1 limit=900 in=b; gap gpus=1 limit=30 in=a");
   EXPECT_EQ(cluster.plan(), "evict a4 for taker");
   cluster.return_job(4);
   EXPECT_EQ(cluster.plan(), "start taker on n1[1]");
