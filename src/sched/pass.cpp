@@ -165,6 +165,22 @@ void pause_moves(World& world, QueueClass& members) {
   world.look_again_at(members.moves_after);
 }
 
+/// Rules may send two jobs after each other for ever: each entitled to the place of the other,
+/// because neither can be divided. Then each turn takes twice as long as the one before.
+std::int64_t rest_of(const World& world, const SchedJob& victim) {
+  constexpr std::int64_t most = 600;
+  if (victim.evictions == 0) return 0;
+  const int doublings = std::min<int>(victim.evictions - 1, 10);
+  return std::min(most, world.policy.evicted_rest_seconds << doublings);
+}
+
+bool is_protected(World& world, const SchedJob& victim, std::int64_t seconds) {
+  if (!starts_something(victim)) seconds = std::max(seconds, rest_of(world, victim));
+  if (victim.started == never || world.now - victim.started >= seconds) return false;
+  world.look_again_at(victim.started + seconds);
+  return true;
+}
+
 /// The first that could move out of the way of its tasks: on nodes that lack least of a place for
 /// one. Whoever has just moved is on a full node, and is not looked at again and again.
 std::set<std::uint32_t> jobs_to_move(const World& world, const SchedJob& taker) {
@@ -194,7 +210,7 @@ void consolidate(World& world) {
     if (!counts_cost && looked_at.size() < world.policy.consolidate_jobs_max) looked_at.insert(job);
     return looked_at.contains(job);
   };
-  rule.may_take_whole = [](std::uint32_t) { return true; };
+  rule.may_take_whole = [&](std::uint32_t job) { return !is_protected(world, world.job(job), 0); };
   rule.accepts = [](const Amount&, const std::vector<Unit>& lost) { return lost.empty(); };
   double saved = 0;
   if (counts_cost)
@@ -236,12 +252,6 @@ void consolidate(World& world) {
     if (world.policy.search_work_max > 0) failed[taker.shape.get()] = freed_before;
     return false;
   });
-}
-
-bool is_protected(World& world, const SchedJob& victim, std::int64_t seconds) {
-  if (victim.started == never || world.now - victim.started >= seconds) return false;
-  world.look_again_at(victim.started + seconds);
-  return true;
 }
 
 /// Losses by project, in the order in which they were taken.

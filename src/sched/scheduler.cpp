@@ -46,6 +46,7 @@ Policy live_policy() {
   Policy policy;
   policy.spare_free_gpus = true;
   policy.reservations_max = 4;
+  policy.evicted_rest_seconds = 15;
   policy.search_work_max = 25'000;  // about a millisecond
   return policy;
 }
@@ -195,6 +196,7 @@ SchedJob Scheduler::sched_job(const Job& job) {
   made.user = user_of(job.spec.project, job.owner.user);
   made.priority = job.spec.priority_or_kinds();
   made.preemptible = job.spec.is_preemptible();
+  made.evictions = static_cast<std::uint8_t>(std::min<std::uint32_t>(job.preemptions, 255));
   made.limit_seconds = job.spec.time_limit_seconds;
   return made;
 }

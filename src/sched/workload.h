@@ -115,6 +115,7 @@ struct SchedJob {
   std::int32_t stale_grace = as_policy;  // seconds; below 0: never stale
   std::uint32_t user = 0;                // of the project; 0: nobody in particular
   bool preemptible = true;
+  std::uint8_t evictions = 0;  // before its present run; no more than fit
   std::int64_t submitted = 0;  // seconds
   std::int64_t started = never;
   std::int64_t limit_seconds = 0;       // of a run; 0: none

@@ -52,6 +52,8 @@ std::uint32_t World::add(SchedJob job) {
   if (added.tasks.empty()) {
     for (std::uint32_t i = 0; i < added.task_count(); ++i)
       quotas.add_waiting(added.project, added.demand(i).charge(gpu_memory_least_));
+    for (Promised& each : promised_)
+      if (each.id == added.id) each.job = index;
   } else {
     for (std::uint32_t i = 0; i < added.tasks.size(); ++i) attach({index, i});
   }
@@ -78,12 +80,24 @@ void World::remove(std::uint32_t index) {
   other_causes_.erase(index);
   no_room_.erase(job.shape.get());
   reservations.forget(index);
-  std::erase(promised_, index);
+  std::erase_if(promised_, [index](const Promised& each) { return each.job == index; });
   job = {};
   free_slots_.push_back(index);
 }
 
+std::vector<std::uint32_t> World::promised() const {
+  std::vector<std::uint32_t> jobs;
+  for (const Promised& each : promised_)
+    if (each.job) jobs.push_back(*each.job);
+  return jobs;
+}
+
 void World::settle() {
+  // Whoever takes longer than this to leave finds its other place taken.
+  constexpr std::int64_t return_seconds = 600;
+  std::erase_if(promised_, [this](const Promised& each) {
+    return each.job || now - each.since > return_seconds;
+  });
   std::vector<Promise> promises;
   std::map<std::uint32_t, std::size_t> places;  // of jobs in it
   for (const Change& change : log_) {
@@ -91,21 +105,27 @@ void World::settle() {
     // One that was started and evicted in the same pass has never been there.
     const bool never_there = task.evicted == TaskState::starting;
     if (task.state == TaskState::promised && task.leaves && !never_there) {
+      const std::uint64_t id = jobs_[change.ref.job].id;
+      if (promised_.empty() || promised_.back().id != id)
+        promised_.push_back({id, std::nullopt, now});
       set_state(change.ref, TaskState::leaving, Spot(*task.leaves));
     } else if (task.state == TaskState::promised || never_there) {
-      const auto [place, is_new] = places.try_emplace(change.ref.job, promises.size());
-      if (is_new) promises.push_back({change.ref.job, {}});
-      if (task.state == TaskState::promised)
+      if (task.state == TaskState::promised) {
+        const auto [place, is_new] = places.try_emplace(change.ref.job, promises.size());
+        if (is_new) promises.push_back({change.ref.job, {}});
         promises[place->second].tasks.emplace_back(change.ref.task, task.spot.node);
+      }
       set_state(change.ref, TaskState::waiting, {});
     }
     jobs_[change.ref.job].tasks[change.ref.task].evicted.reset();
     touch(change.ref.job);
   }
   log_.clear();
-  promised_.clear();
+  // Those first for whom it was done: who was moved might go back to where it was.
+  std::vector<Promised> takers;
   for (const Promise& promise : promises)
-    if (!start_promised(promise)) promised_.push_back(promise.job);
+    if (!start_promised(promise)) takers.push_back({jobs_[promise.job].id, promise.job, now});
+  promised_.insert(promised_.begin(), takers.begin(), takers.end());
   fleet.drop_unused_shared();
   refresh();
   for (const Promise& promise : promises)

@@ -39,6 +39,9 @@ struct Policy {
   std::int64_t reclaim_min_runtime_seconds = 0;
   std::int64_t preempt_min_runtime_seconds = 0;
   std::int64_t preemption_delay_seconds = 0;
+  /// Who had to make way once is left alone so long after the next start, twice as long after the
+  /// second time, and so on up to a bound. 0: not.
+  std::int64_t evicted_rest_seconds = 0;
   std::int64_t stale_grace_seconds = 60;
   std::uint32_t reservations_max = 0;           // jobs for which a place is kept in time
   std::int64_t limit_assumed_seconds = 86'400;  // of jobs without a time limit, for such plans
@@ -141,8 +144,9 @@ class World {
   /// Ends a pass: what was started or evicted is so from now on; promises are only for one pass,
   /// the next makes them again while they hold. Nothing can be undone after that.
   void settle();
-  /// Jobs that the last pass promised a place: others have been told to leave it for them.
-  const std::vector<std::uint32_t>& promised() const { return promised_; }
+  /// Jobs that wait and were promised a place by the last pass: others have been told to leave it
+  /// for them. And those that were themselves moved, once they are back.
+  std::vector<std::uint32_t> promised() const;
   /// The task that was started runs.
   void set_running(TaskRef ref);
   /// It is being ended: what it has comes free; and then it has given it back.
@@ -301,7 +305,12 @@ class World {
   std::map<std::uint32_t, WaitCause> other_causes_;  // of jobs in no class
   std::map<const JobShape*, std::uint64_t> no_room_;
   std::vector<Change> log_;
-  std::vector<std::uint32_t> promised_;
+  struct Promised {
+    std::uint64_t id = 0;
+    std::optional<std::uint32_t> job;  // none: it has not come back yet
+    std::int64_t since = 0;
+  };
+  std::vector<Promised> promised_;
   struct Searches {
     std::uint64_t round = 1;  // the pass in which it began
     bool is_cut_off = false;  // in this pass

@@ -55,11 +55,12 @@ bool VirtualCluster::cancel(JobNumber number) {
   return true;
 }
 
-/// Only the spec counts while it waits.
+/// Only the spec counts while it waits, and how often it was displaced.
 void VirtualCluster::wait(JobNumber number) {
   Job job;
   job.id = id_of(number);
   job.spec = jobs_[number].spec;
+  job.preemptions = jobs_[number].run_count;
   scheduler_.add_waiting(job, seconds_of(now_));
   jobs_[number].state = VirtualJob::State::waiting;
   changed_ = true;
