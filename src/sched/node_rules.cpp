@@ -15,7 +15,8 @@ namespace rota::sched {
 namespace {
 
 constexpr std::size_t sets_kept = 64;
-constexpr long own_uses = 2;  // of a list of nodes, by the set that holds it
+constexpr std::ptrdiff_t sets_max = 4096;  // of jobs that live: each may name most of the cluster
+constexpr long own_uses = 2;               // of a list of nodes, by the set that holds it
 constexpr std::size_t words_named_max = 10;
 
 /// The names of a host list that was checked when it came in.
@@ -227,7 +228,16 @@ bool NodeRules::knows_word(const std::string& word) const {
 }
 
 Result<void> NodeRules::check(const NodeWish& wish) const {
-  if (wish.empty() || nodes_.empty()) return {};  // with no node known nothing can be said
+  if (wish.empty()) return {};
+  const auto lives = [](const auto& each) { return each.second.nodes.use_count() > own_uses; };
+  const auto is_same = [&wish](const auto& each) { return each.first.wish == wish; };
+  if (std::ssize(sets_) >= sets_max && std::none_of(sets_.begin(), sets_.end(), is_same) &&
+      std::count_if(sets_.begin(), sets_.end(), lives) >= sets_max)
+    return Error{Errc::queue_full,
+                 format("jobs with {} different wishes for nodes have not ended; ask for a type or "
+                        "group of nodes, or for what others ask for",
+                        sets_max)};
+  if (nodes_.empty()) return {};  // with no node known nothing can be said
   ROTA_CHECK(check_names("the list of nodes", wish.only));
   ROTA_CHECK(check_names("the list of nodes to leave out", wish.except));
   if (wish.constraint.empty()) return {};

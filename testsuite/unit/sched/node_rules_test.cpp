@@ -161,6 +161,24 @@ TEST(NodeRules, UnknownNamesAreRefusedWithTheNearest) {
   EXPECT_TRUE(empty.check({"n1", "", "x"}));  // nobody knows anything yet
 }
 
+// Each list may be as long as the cluster: whoever asks for another one every time is stopped.
+TEST(NodeRules, TooManyDifferentWishesAreRefused) {
+  Fixture f;
+  for (NodeIndex i = 5; i < 5000; ++i) f.put(i, format("n{}", i), "cpu");
+  std::vector<NodeSet> used;
+  for (int i = 0; i < 4096; ++i) {
+    ASSERT_EQ(f.refused({.only = format("n{}", i)}), "taken");
+    used.push_back(f.rules.set_of(Fixture::job("default", {.only = format("n{}", i)})));
+  }
+  EXPECT_EQ(f.refused({.only = "n4999"}),
+            "jobs with 4096 different wishes for nodes have not ended; ask for a type or group of "
+            "nodes, or for what others ask for");
+  EXPECT_EQ(f.refused({.only = "n7"}), "taken");
+  EXPECT_EQ(f.refused({}), "taken");
+  used.pop_back();
+  EXPECT_EQ(f.refused({.only = "n4999"}), "taken");
+}
+
 TEST(NodeRules, WarnsOfGroupsThatAreNotThere) {
   Fixture f;
   f.project("a", {}, {"lab", "dgxx"}, JobKind::inference);
