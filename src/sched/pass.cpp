@@ -243,10 +243,7 @@ void consolidate(World& world) {
     if (stopped_at_gate(world, taker, tasks_to_place(taker))) return false;
     looked_at = counts_cost ? jobs_to_move(world, taker) : std::set<std::uint32_t>();
     const auto freed_before = world.fleet.freed_count();
-    if (make_room(world, job, rule)) {
-      world.reservations.vacate(job);
-      return true;
-    }
+    if (make_room(world, job, rule)) return true;
     world.fleet.forget_freed(freed_before);  // all of it was put back
     if (counts_cost) pause_moves(world, *world.class_of(job));
     if (world.policy.search_work_max > 0) failed[taker.shape.get()] = freed_before;

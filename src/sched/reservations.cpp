@@ -140,11 +140,6 @@ void Reservations::clear() {
   holds_.clear();
 }
 
-void Reservations::vacate(std::uint32_t job) {
-  for (auto& [node, holds] : holds_)
-    std::erase_if(holds, [job](const Hold& hold) { return hold.job == job; });
-}
-
 std::optional<std::int64_t> Reservations::start_of(std::uint32_t job) const {
   for (const Reservation& reservation : all_)
     if (reservation.job == job) return reservation.start;

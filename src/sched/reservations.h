@@ -30,9 +30,6 @@ class Reservations {
     std::erase_if(all_, [job](const Reservation& each) { return each.job == job; });
   }
 
-  /// It has found another place before: what is kept for it binds nobody any more.
-  void vacate(std::uint32_t job);
-
   const std::vector<Reservation>& all() const { return all_; }
   /// When the job can start at the latest; none: nothing is kept for it.
   std::optional<std::int64_t> start_of(std::uint32_t job) const;

@@ -16,7 +16,7 @@ namespace {
 /// A small cluster with a policy like rctld's; what has to make way is gone before the next pass.
 class DrawnCluster {
  public:
-  explicit DrawnCluster(std::uint32_t seed) : random_(seed), scheduler_(live_policy()) {
+  DrawnCluster(std::uint32_t seed, const Policy& policy) : random_(seed), scheduler_(policy) {
     Org org;
     for (std::uint64_t i = 0; i < draw(2, 5); ++i) {
       Project& project = org.projects.emplace_back();
@@ -94,16 +94,26 @@ class DrawnCluster {
   std::int64_t now_ = 1000;
 };
 
-TEST(Rest, PassesComeToRestWhileNothingHappens) {
+void expect_rest(std::uint32_t seed_last, const Policy& policy) {
   constexpr std::uint32_t most = 50;
-  for (std::uint32_t seed = 1; seed <= 500; ++seed) {
-    DrawnCluster cluster(seed);
+  for (std::uint32_t seed = 1; seed <= seed_last; ++seed) {
+    DrawnCluster cluster(seed, policy);
     for (int step = 0; step < 25; ++step) {
       for (std::uint64_t i = cluster.draw(0, 4); i > 0; --i) cluster.submit();
       cluster.end_some();
       ASSERT_LT(cluster.passes_to_rest(most), most) << "seed " << seed << ", step " << step;
     }
   }
+}
+
+TEST(Rest, PassesComeToRestWhileNothingHappens) { expect_rest(500, live_policy()); }
+
+// Without the rest that evicted jobs get, which would hide what else goes round. The rules alone go
+// round too, but in none of these.
+TEST(Rest, PromisesAreKeptSoThatTheyDo) {
+  Policy policy = live_policy();
+  policy.evicted_rest_seconds = 0;
+  expect_rest(250, policy);
 }
 
 }  // namespace

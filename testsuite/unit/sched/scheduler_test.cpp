@@ -544,7 +544,10 @@ TEST(SchedulerTime, AMoveMustSaveMoreThanItLoses) {
     EXPECT_EQ(cluster.plan(), "");
     cluster.now = time;
     cluster.submit("two gpus=2 limit=10");
-    return cluster.plan();
+    const std::string plan = cluster.plan();
+    // Where it does not pay, it is looked at again after a while, though nothing else happens.
+    EXPECT_EQ(cluster.scheduler.next_look() == time + 60, plan.empty());
+    return plan;
   };
   EXPECT_EQ(plan_at(1600), "evict y for two");  // 600 GPU seconds against 800
   EXPECT_EQ(plan_at(1700), "");                 // 700 against 600
