@@ -99,6 +99,8 @@ void write_job(JsonWriter& json, const JobView& job) {
   json.field_or_null("nodelist", !wish.only.empty(), wish.only);
   json.field_or_null("exclude", !wish.except.empty(), wish.except);
   json.field_or_null("constraint", !wish.constraint.empty(), wish.constraint);
+  json.field_or_null("nodes_min", job.spec.node_count > 0, job.spec.node_count);
+  json.field_or_null("nodes_max", job.spec.is_elastic(), job.spec.node_count_max);
   json.end_object();
 }
 

@@ -89,8 +89,9 @@ Result<Submission> submission_from(const Program& program, Arguments arguments) 
 
 void note_request(const Program& program, const JobSpec& spec) {
   if (program.verbosity == 0) return;
-  const std::string nodes =
+  std::string nodes =
       spec.node_count == 0 ? "as few nodes as possible" : format("{} nodes", spec.node_count);
+  if (spec.is_elastic()) nodes += format(" (up to {} while it runs)", spec.node_count_max);
   program.note(format(
       "job '{}' of {}, kind {}: {} tasks on {}, {}{} GPUs and {} CPUs a task, {} "
       "GPUs and {} of memory a node",

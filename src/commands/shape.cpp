@@ -50,11 +50,13 @@ class Resolver {
   explicit Resolver(const ShapeRequest& request) : r_(request) {}
 
   Result<void> resolve(JobSpec& spec) {
+    ROTA_CHECK(check_range_of_nodes());
     ROTA_CHECK(find_nodes());
     ROTA_CHECK(find_tasks());
     ROTA_CHECK(check_tasks());
     ROTA_CHECK(find_gpus(spec));
     spec.node_count = nodes_;
+    spec.node_count_max = r_.nodes_max.value_or(0);
     spec.task_count = tasks_;
     spec.task.cpu_count = r_.cpus_per_task.value_or(1);
     spec.task.memory_bytes = 0;
@@ -63,6 +65,18 @@ class Resolver {
   }
 
  private:
+  /// What counts the whole job cannot be said of one that grows and shrinks.
+  Result<void> check_range_of_nodes() const {
+    if (!r_.nodes_max) return {};
+    const auto refused = [this](std::string_view option, std::string_view instead) {
+      return usage(format("{} counts the whole job, and this one has {} to {} nodes: give {}",
+                          option, *r_.nodes, *r_.nodes_max, instead));
+    };
+    if (r_.gpus) return refused("--gpus", "--gpus-per-node or -g");
+    if (r_.tasks) return refused("--ntasks", "--ntasks-per-node");
+    return {};
+  }
+
   /// -N; else what two other numbers leave open; else 1 where something is asked per node.
   Result<void> find_nodes() {
     if (r_.nodes) {
@@ -224,6 +238,7 @@ Result<void> check_range(std::string_view option, std::optional<std::uint32_t> v
 Result<void> resolve_shape(const ShapeRequest& request, JobSpec& spec) {
   using B = JobBounds;
   ROTA_CHECK(check_range("--nodes", request.nodes, 1, B::node_count_max));
+  ROTA_CHECK(check_range("--nodes", request.nodes_max, 1, B::node_count_max));
   ROTA_CHECK(check_range("--ntasks", request.tasks, 1, B::task_count_max));
   ROTA_CHECK(check_range("--ntasks-per-node", request.tasks_per_node, 1, B::task_count_max));
   ROTA_CHECK(check_range("--gpus", request.gpus, 0, gpus_total_max));

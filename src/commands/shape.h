@@ -10,7 +10,8 @@ namespace rota::commands {
 
 /// What the user wrote; nothing where the user wrote nothing.
 struct ShapeRequest {
-  std::optional<std::uint32_t> nodes;                  // -N
+  std::optional<std::uint32_t> nodes;                  // -N; of a range the smaller
+  std::optional<std::uint32_t> nodes_max;              // -N 4-8: the larger
   std::optional<std::uint32_t> tasks;                  // -n
   std::optional<std::uint32_t> tasks_per_node;         // --ntasks-per-node
   std::optional<std::uint32_t> gpus;                   // -G: of the whole job

@@ -67,7 +67,8 @@ constexpr auto table = std::to_array<Option>({
      "of a GPU for each task, instead of all of it: MiB, or with a unit (20G)", job},
     {id_gpu_devices, 0, "gpu-devices", "N",
      "with a share or --gpu-memory: of so many GPUs; default: 1", job},
-    {id_nodes, 'N', "nodes", "N", "number of nodes; default: as few as possible", job},
+    {id_nodes, 'N', "nodes", "N[-MAX]",
+     "number of nodes; 4-8: at least 4, grows to 8; default: as few as possible", job},
     {id_tasks, 'n', "ntasks", "N", "number of tasks", job},
     {id_tasks_per_node, 0, "ntasks-per-node", "N", "tasks on each node", job},
     {id_cpus_per_task, 'c', "cpus-per-task", "N", "CPUs of each task; default: 1", job},
@@ -181,12 +182,24 @@ Result<void> apply_gpus_per_task(const Given& given, ShapeRequest& shape) {
   return {};
 }
 
-Result<std::uint32_t> nodes_from(const Given& given) {
-  if (given.value.size() > 1 && given.value.find('-', 1) != std::string::npos)
-    return bad_value(given, format("{}: a range of nodes is not available in this release; give "
-                                   "one number",
-                                   quoted(given.value)));
-  return count_from(given);
+/// "4", or "4-8": at least 4, and up to 8 as they are free.
+Result<void> apply_nodes(const Given& given, ShapeRequest& shape) {
+  const std::string_view text = given.value;
+  const std::size_t dash = text.find('-', 1);
+  shape.nodes_max.reset();
+  if (dash == std::string_view::npos) {
+    ROTA_TRY(shape.nodes, count_from(given));
+    return {};
+  }
+  const auto least = number_parse(text.substr(0, dash), JobBounds::node_count_max);
+  const auto most = number_parse(text.substr(dash + 1), JobBounds::node_count_max);
+  if (!least || !most || *least == 0 || *least > *most)
+    return bad_value(given, format("{} is no range of nodes; write 4-8 for at least 4 and up to 8, "
+                                   "at most {}",
+                                   quoted(given.value), JobBounds::node_count_max));
+  shape.nodes = static_cast<std::uint32_t>(*least);
+  if (*most > *least) shape.nodes_max = static_cast<std::uint32_t>(*most);
+  return {};
 }
 
 Result<std::string> text_from(const Given& given) {
@@ -250,8 +263,6 @@ std::optional<std::uint32_t>& slot_of(int id, ShapeRequest& shape) {
       return shape.gpus_per_node;
     case id_gpu_devices:
       return shape.gpu_devices;
-    case id_nodes:
-      return shape.nodes;
     case id_tasks:
       return shape.tasks;
     case id_tasks_per_node:
@@ -264,9 +275,7 @@ std::optional<std::uint32_t>& slot_of(int id, ShapeRequest& shape) {
 Result<void> apply_count(const Given& given, ShapeRequest& shape) {
   const int id = given.option->id;
   const bool gpus = id == id_gpus || id == id_gpus_per_node;
-  ROTA_TRY(slot_of(id, shape), gpus             ? gpus_from(given)
-                               : id == id_nodes ? nodes_from(given)
-                                                : count_from(given));
+  ROTA_TRY(slot_of(id, shape), gpus ? gpus_from(given) : count_from(given));
   return {};
 }
 
@@ -361,11 +370,12 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
     case id_gpus:
     case id_gpus_per_node:
     case id_gpu_devices:
-    case id_nodes:
     case id_tasks:
     case id_tasks_per_node:
     case id_cpus_per_task:
       return apply_count(given, options.shape);
+    case id_nodes:
+      return apply_nodes(given, options.shape);
     case id_gpus_per_task:
       return apply_gpus_per_task(given, options.shape);
     case id_gpu_memory: {

@@ -30,6 +30,7 @@ Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
     node.since = now.wall;
     node.heard = now.mono;
     scheduler_.put_node(node.id, node.identity.name, node.inventory, node.gpu_absent, false);
+    awaited_[node.id] = now.mono + std::chrono::milliseconds(settings_.node.lost_after_ms);
     node_names_[node.identity.name] = node.id;
     nodes_.emplace(node.id, std::move(node));
   }
@@ -140,9 +141,21 @@ void Engine::schedule(Now now) {
   if (!plan_needed_) return;
   plan_needed_ = false;
   planned_at_ = now;
-  sched::Plan plan = scheduler_.plan(seconds_of(now));
-  for (auto& start : plan.starts) this->start(jobs_.at(start.job), std::move(start.placement), now);
-  for (const auto& eviction : plan.evictions) preempt(jobs_.at(eviction.job), eviction);
+  sched::Plan plan = scheduler_.plan(seconds_of(now), awaited_.empty());
+  for (auto& start : plan.starts) {
+    Job& job = jobs_.at(start.job);
+    if (start.grows)
+      grow(job, std::move(start.placement), now);
+    else
+      this->start(job, std::move(start.placement), now);
+  }
+  for (const auto& eviction : plan.evictions) {
+    Job& job = jobs_.at(eviction.job);
+    if (eviction.nodes.empty())
+      preempt(job, eviction);
+    else
+      shrink(job, eviction);
+  }
 }
 
 void Engine::start(Job& job, Placement placement, Now now) {
@@ -155,19 +168,24 @@ void Engine::start(Job& job, Placement placement, Now now) {
   run.start_failure = std::move(before.start_failure);
   run.placement = std::move(placement);
   for (const NodePart& part : run.placement) {
-    run.tasks_per_node.push_back(part.task_count);
-    nodes_.at(part.node).jobs.emplace(job.id, now.mono);
     run.nodes.push_back(part.node);
-    put_allocation(job, part, now.wall, {}, 0);
-    usage_.hold(job.spec.project, job.owner.user, part.gpu_amount(), now);
+    run.tasks_per_node.push_back(part.task_count);
+    hold(job, part, now);
   }
   for (const NodePart& part : run.placement) order_launch(job, part);
+}
+
+/// It has the part from now on.
+void Engine::hold(const Job& job, const NodePart& part, Now now) {
+  nodes_.at(part.node).jobs.emplace(job.id, now.mono);
+  put_allocation(job, part, now.wall, {}, 0);
+  usage_.hold(job.spec.project, job.owner.user, part.gpu_amount(), now);
 }
 
 void Engine::order_launch(const Job& job, const NodePart& part) {
   const Node& node = nodes_.at(part.node);
   proto::LaunchRun launch;
-  launch.run = job.run();
+  launch.run = job.run(part);
   launch.spec = job.spec;
   launch.owner = job.owner;
   launch.part = part;
@@ -186,9 +204,11 @@ void Engine::begin_ending(Job& job) {
   scheduler_.set_ending(job.id);
 }
 
-proto::EndRun Engine::end_order(const Job& job) const {
-  proto::EndRun order{job.run()};
-  if (job.state != JobState::preempted) return order;
+proto::EndRun Engine::end_order(const Job& job, const NodePart& part) const {
+  proto::EndRun order{job.run(part)};
+  const bool makes_way =
+      job.state == JobState::preempted || (part.leaving && job.state != JobState::completing);
+  if (!makes_way) return order;
   order.signal = job.spec.signal;
   if (job.spec.grace_seconds >= 0)
     order.grace_ms = std::int64_t{job.spec.grace_seconds} * 1000;
@@ -198,7 +218,7 @@ proto::EndRun Engine::end_order(const Job& job) const {
 }
 
 void Engine::order_end_everywhere(const Job& job) {
-  for (const NodePart& part : job.last->placement) order(part.node, end_order(job));
+  for (const NodePart& part : job.last->placement) order(part.node, end_order(job, part));
 }
 
 void Engine::order(NodeId id, decltype(NodeOrder::message) message) {
@@ -210,7 +230,7 @@ void Engine::order(NodeId id, decltype(NodeOrder::message) message) {
 void Engine::put_allocation(const Job& job, const NodePart& part, WallTime start, WallTime end,
                             std::int64_t held_ms) {
   AllocationPut row;
-  row.run = job.run();
+  row.run = job.run(part);
   row.node = part.node;
   for (const auto gpu : part.gpus)
     row.gpu_uuids.push_back(nodes_.at(part.node).inventory.gpus.at(gpu).uuid);
@@ -223,7 +243,7 @@ void Engine::put_allocation(const Job& job, const NodePart& part, WallTime start
   effects_.rows.push_back(std::move(row));
 }
 
-void Engine::release(Job& job, const NodePart& part, Now now) {
+void Engine::release(Job& job, const NodePart& part, bool may_regrow, Now now) {
   Node& node = nodes_.at(part.node);
   const auto held = node.jobs.extract(job.id);
   ROTA_ASSERT(!held.empty());
@@ -234,7 +254,7 @@ void Engine::release(Job& job, const NodePart& part, Now now) {
           : -1;
   put_allocation(job, part, {}, now.wall, held_ms);
   usage_.hold(job.spec.project, job.owner.user, -part.gpu_amount(), now);
-  scheduler_.release(job.id, part.node);
+  scheduler_.release(job.id, part.node, may_regrow);
   Placement& placement = job.last.edit().placement;
   placement.erase(placement.begin() + (&part - placement.data()));
   plan_needed_ = true;
@@ -329,7 +349,7 @@ std::optional<Error> Engine::cancel_one(const Caller& caller, Job& job, int sign
     if (job.state == JobState::pending)
       return Error{Errc::job_not_started, "a waiting job has no processes to signal"};
     for (const NodePart& part : job.last->placement)
-      order(part.node, proto::SignalRun{job.run(), signal});
+      order(part.node, proto::SignalRun{job.run(part), signal});
     return std::nullopt;
   }
   job.cancel_requested = true;

@@ -183,16 +183,23 @@ class Engine {
   std::string start_failure_text(const Job& job) const;
   sched::Wait wait_of(const Job& job) const;
   void start(Job& job, Placement placement, Now now);
+  void hold(const Job& job, const NodePart& part, Now now);
+  void grow(Job& job, Placement parts, Now now);
+  void shrink(Job& job, const sched::Eviction& eviction);
+  bool goes_on_without(const Job& job, const NodePart& part, const RunEnd& end) const;
+  void lose_part(Job& job, const NodePart& part, const RunEnd& end, Now now);
+  void note_started(Job& job);
   void begin_ending(Job& job);
   void preempt(Job& job, const sched::Eviction& eviction);
   std::string displaced_text(const Job& job, const sched::Eviction& eviction) const;
   void order_launch(const Job& job, const NodePart& part);
-  proto::EndRun end_order(const Job& job) const;
+  proto::EndRun end_order(const Job& job, const NodePart& part) const;
   void order_end_everywhere(const Job& job);
   void order(NodeId id, decltype(NodeOrder::message) message);
-  void release(Job& job, const NodePart& part, Now now);
+  void release(Job& job, const NodePart& part, bool may_regrow, Now now);
   void finish(Job& job, Now now);
   void drop_old_records(Now now);
+  void stop_waiting_for_lost(Now now);
   void rank_users(Now now);
   void recall(const std::vector<PastRun>& past, Now now);
   void note(const Job& job) { dirty_.insert(job.id); }
@@ -232,6 +239,9 @@ class Engine {
     bool rests = true;
   };
   std::map<JobId, Setback> setbacks_;
+  /// Nodes that are out of contact and may be back in a moment, and until when that is believed. As
+  /// long as there are any, what is missing with them is nobody's reason to evict others.
+  std::map<NodeId, MonoTime> awaited_;
   bool plan_needed_ = true;
   Now planned_at_;  // when the last plan was made
 

@@ -17,6 +17,8 @@ namespace {
 /// runs.
 constexpr auto fence_margin = std::chrono::seconds(10);
 constexpr auto user_rank_period = std::chrono::seconds(10);
+/// For how long a node that was cut off is thought to come back at once.
+constexpr auto contact_patience = std::chrono::seconds(10);
 
 bool ended_well(const RunEnd& end) {
   return end.cause == EndCause::exited && end.exit_code == 0 && end.exit_signal == 0;
@@ -28,6 +30,13 @@ const NodePart* part_on(const Job& job, NodeId id) {
   const auto part = std::find_if(placement.begin(), placement.end(),
                                  [id](const NodePart& each) { return each.node == id; });
   return part == placement.end() ? nullptr : &*part;
+}
+
+/// The part that the run on that node is; none: it is of no job that holds one there, or of an
+/// earlier part.
+const NodePart* part_of(const Job& job, RunId run, NodeId id) {
+  const NodePart* part = part_on(job, id);
+  return part != nullptr && job.run(*part) == run ? part : nullptr;
 }
 
 bool has_started(const Job& job, NodeId id) {
@@ -59,6 +68,7 @@ NodeId Engine::node_joined(NodeJoined event, Now now) {
   node.since = now.wall;
   node.heard = now.mono;
   scheduler_.put_node(node.id, node.identity.name, node.inventory, node.gpu_absent, true);
+  awaited_.erase(node.id);
   plan_needed_ = true;
 
   std::set<RunId> reported;
@@ -96,18 +106,21 @@ void Engine::settle_unreported(Node& node, const std::set<RunId>& reported, bool
   for (const auto& [id, since] : node.jobs) held.push_back(id);
   for (const JobId id : held) {
     Job& job = jobs_.at(id);
-    if (reported.contains(job.run())) continue;
+    const NodePart& part = *part_on(job, node.id);
+    const RunId run = job.run(part);
+    if (reported.contains(run)) continue;
+    const bool starts = !is_ending(job.state) && !part.leaving && !has_started(job, node.id);
     // After a reboot without its spool nobody knows whether a launch had reached the node.
-    if (has_started(job, node.id) || (rebooted && job.state == JobState::starting)) {
+    if (has_started(job, node.id) || (rebooted && starts)) {
       run_ended(
-          node.id, job.run(),
+          node.id, run,
           {.cause = EndCause::node_failed, .detail = format("node {} lost it", node.identity.name)},
           {}, now);
-    } else if (job.state == JobState::starting) {
-      order_launch(job, *part_on(job, node.id));
+    } else if (starts) {
+      order_launch(job, part);
     } else {
       // Ending before the launch had reached this node, and now it never will.
-      run_ended(node.id, job.run(),
+      run_ended(node.id, run,
                 {.cause = EndCause::cancelled,
                  .detail = format("it had not started on {}", node.identity.name)},
                 {}, now);
@@ -121,14 +134,13 @@ void Engine::settle_reported(Node& node, const proto::RunReport& report, Now now
     return;
   }
   const auto at = jobs_.find(report.run.job);
-  const bool wanted = at != jobs_.end() && at->second.run() == report.run &&
-                      part_on(at->second, node.id) != nullptr;
-  if (!wanted) {
+  const NodePart* part = at == jobs_.end() ? nullptr : part_of(at->second, report.run, node.id);
+  if (part == nullptr) {
     order_end_of_unwanted(node, report.run);
     return;
   }
-  if (is_ending(at->second.state)) {
-    order(node.id, end_order(at->second));
+  if (is_ending(at->second.state) || part->leaving) {
+    order(node.id, end_order(at->second, *part));
     return;
   }
   if (report.phase == RunPhase::running) run_started(node.id, report.run, report.start_time, now);
@@ -153,6 +165,9 @@ void Engine::node_left(NodeId id, std::string reason, Now now) {
   node.since = now.wall;
   node.usage.clear();
   node.unwanted.clear();  // it tells again what it runs when it comes back
+  awaited_[id] =
+      now.mono +
+      std::min<Duration>(contact_patience, std::chrono::milliseconds(settings_.node.lost_after_ms));
   update_usable(node);
 }
 
@@ -166,7 +181,7 @@ void Engine::run_started(NodeId id, RunId run, WallTime start_time, Now now) {
   Node& node = nodes_.at(id);
   node.heard = now.mono;
   const auto at = jobs_.find(run.job);
-  if (at == jobs_.end() || at->second.run() != run || part_on(at->second, id) == nullptr) {
+  if (at == jobs_.end() || part_of(at->second, run, id) == nullptr) {
     order_end_of_unwanted(node, run);
     return;
   }
@@ -174,37 +189,43 @@ void Engine::run_started(NodeId id, RunId run, WallTime start_time, Now now) {
   if (has_started(job, id)) return;
   LastRun& last = job.last.edit();
   last.started.push_back(id);
-  last.start_time = std::max(last.start_time, start_time);
+  if (run.growth == 0) last.start_time = std::max(last.start_time, start_time);
   note(job);
-  if (job.state == JobState::starting && last.started.size() == last.nodes.size()) {
-    advance(job, JobEvent::started);
-    job.start_failures = 0;
-    last.start_failed_on.clear();
-    last.start_failure.clear();
-  }
+  note_started(job);
+}
+
+/// It runs once all of it has started.
+void Engine::note_started(Job& job) {
+  if (job.state != JobState::starting || job.last->started.size() < job.last->nodes.size()) return;
+  advance(job, JobEvent::started);
+  job.start_failures = 0;
+  LastRun& last = job.last.edit();
+  last.start_failed_on.clear();
+  last.start_failure.clear();
 }
 
 void Engine::run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, Now now) {
   order(id, proto::ForgetRun{run});
   if (Node& node = nodes_.at(id); node.unwanted.erase(run) > 0) update_usable(node);
   const auto at = jobs_.find(run.job);
-  if (at == jobs_.end() || at->second.run() != run) return;
+  if (at == jobs_.end()) return;
   Job& job = at->second;
-  const NodePart* part = part_on(job, id);
+  const NodePart* part = part_of(job, run, id);
   if (part == nullptr) return;
+  if (goes_on_without(job, *part, end)) return lose_part(job, *part, end, now);
   LastRun& last = job.last.edit();
   const bool first_node = last.nodes.front() == id;
-  last.start_time = std::max(last.start_time, start_time);
+  if (run.growth == 0) last.start_time = std::max(last.start_time, start_time);
   last.elapsed_ms = std::max(last.elapsed_ms, end.elapsed_ms);
-  release(job, *part, now);
+  release(job, *part, false, now);
   if (sched::start_failed_by_node(end)) note_start_failure(job, nodes_.at(id), end);
   // What happens to a job that is making way is its own doing only if it was over by itself.
   const bool by_order = job.state == JobState::preempted &&
                         (end.cause == EndCause::cancelled || end.cause == EndCause::node_failed);
   if (job.state != JobState::completing && !by_order) {
-    const bool goes_on = ended_well(end) && !last.placement.empty() &&
+    const bool goes_on = ended_well(end) && staying_count(last.placement) > 0 &&
                          !(first_node && job.mode == LaunchMode::batch);
-    if (goes_on) return;
+    if (goes_on) return scheduler_.end_growth(job.id);
     begin_ending(job);
     last.end = std::move(end);
     order_end_everywhere(job);
@@ -212,6 +233,12 @@ void Engine::run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, No
     last.end = std::move(end);
   }
   if (last.placement.empty()) finish(job, now);
+}
+
+void Engine::stop_waiting_for_lost(Now now) {
+  const bool lost =
+      std::erase_if(awaited_, [now](const auto& each) { return now.mono >= each.second; }) > 0;
+  if (lost && awaited_.empty()) plan_needed_ = true;
 }
 
 void Engine::tick(Now now) {
@@ -230,12 +257,13 @@ void Engine::tick(Now now) {
     std::vector<JobId> held;
     for (const auto& [job, since] : node.jobs) held.push_back(job);
     for (const JobId job : held)
-      run_ended(id, jobs_.at(job).run(),
+      run_ended(id, jobs_.at(job).run(*part_on(jobs_.at(job), id)),
                 {.cause = EndCause::node_failed,
                  .detail = format("node {} did not come back", node.identity.name)},
                 {}, now);
   }
   ticked_at_ = now;
+  stop_waiting_for_lost(now);
   if (now.mono - ranked_at_ >= user_rank_period) rank_users(now);
   end_rests(now);
   // A minimum runtime or a preemption delay may be over.

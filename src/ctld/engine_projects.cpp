@@ -111,10 +111,13 @@ Result<OrgOutcome> Engine::change_org(Org desired, bool dry_run) {
   return outcome;
 }
 
-/// Jobs that wait follow the rules about nodes; those that run stay where they are.
+/// Jobs that wait or could grow follow the rules about nodes; what runs stays where it is.
 void Engine::renew_waiting() {
-  for (const auto& [id, job] : jobs_)
+  for (const auto& [id, job] : jobs_) {
     if (job.state == JobState::pending && !rests(id)) scheduler_.renew(job, avoided(job));
+    if (job.spec.is_elastic() && !job.last->placement.empty() && !is_ending(job.state))
+      scheduler_.renew(job);
+  }
 }
 
 Result<OrgOutcome> Engine::apply_org(const Caller& caller, Org desired, bool dry_run,

@@ -34,6 +34,7 @@ std::string Engine::reason_of(const Job& job, const sched::Wait& wait) const {
   }
   if (!missing.empty()) return format("out of contact: {}", missing);
   if (job.state == JobState::completing) return job.last->end ? end_text(*job.last->end) : "ending";
+  if (staying_count(job.last->placement) < job.last->placement.size()) return job.last->displaced;
   return {};
 }
 
@@ -52,9 +53,14 @@ JobView Engine::view(const Job& job) const {
   view.owner = job.owner;
   view.state = job.state;
   view.restarts = job.restarts;
-  view.gpu_count = job.spec.gpu_devices();
-  for (const NodePart& part : job.last->placement) view.gpu_amount += part.gpu_amount();
-  if (job.last->placement.empty()) view.gpu_amount = scheduler_.gpu_amount(job.spec);
+  for (const NodePart& part : job.last->placement) {
+    view.gpu_count += part.gpus.size();
+    view.gpu_amount += part.gpu_amount();
+  }
+  if (job.last->placement.empty()) {
+    view.gpu_count = job.spec.gpu_devices();
+    view.gpu_amount = scheduler_.gpu_amount(job.spec);
+  }
   for (const NodeId id : job.last->nodes) view.nodes.push_back(nodes_.at(id).identity.name);
   view.submit_time = job.submit_time;
   view.start_time = job.last->start_time;

@@ -151,7 +151,7 @@ net::awaitable<void> LogServer::stream(SessionPtr session, std::uint32_t call,
     answer_error(*session->connection, call, socket.error());
     co_return;
   }
-  const RunId run{request.ticket.job, request.ticket.restart};
+  const RunId run{request.ticket.job, request.ticket.restart, request.ticket.growth};
   const auto stream = std::make_shared<Stream>(executor_, *std::move(socket));
   session->streams.push_back(stream);
   ++stream_count_;

@@ -20,14 +20,16 @@ struct Id {
 using JobId = Id<struct JobTag, std::uint64_t>;
 using NodeId = Id<struct NodeTag, std::uint32_t>;
 
-/// One start of one job: a job that is requeued keeps its id and gets the next restart number.
-/// Nodes key everything they run by this, so a stale order can never touch a later run.
+/// One start of one job: a job that is requeued keeps its id and gets the next restart number; what
+/// it grows by while it runs gets the next growth number. Nodes key everything they run by this, so
+/// a stale order can never touch what came later.
 struct RunId {
   JobId job;
   std::uint32_t restart = 0;
+  std::uint32_t growth = 0;  // 0: what it started with
 
   friend auto operator<=>(const RunId&, const RunId&) = default;
-  static auto fields(auto& m) { return std::tie(m.job, m.restart); }
+  static auto fields(auto& m) { return std::tie(m.job, m.restart, m.growth); }
 };
 
 /// Made by the client for each mutating call (random, 128 bits): a retry after a lost answer is

@@ -185,6 +185,26 @@ static Result<void> check_share(const JobSpec& spec) {
   return {};
 }
 
+/// It grows and shrinks by nodes that are all alike.
+static Result<void> check_elastic(const JobSpec& spec) {
+  if (!spec.is_elastic()) return {};
+  if (spec.node_count == 0)
+    return invalid("an elastic job says how many nodes it needs at least: 1 or more");
+  ROTA_CHECK(check_count("the largest number of nodes", spec.node_count_max, spec.node_count + 1,
+                         JobBounds::node_count_max));
+  if (spec.task_count % spec.node_count != 0)
+    return invalid(
+        format("an elastic job has the same number of tasks on every node; {} tasks do "
+               "not divide into {} nodes",
+               spec.task_count, spec.node_count));
+  const std::uint64_t most = std::uint64_t{spec.tasks_per_node()} * spec.node_count_max;
+  if (most > JobBounds::task_count_max)
+    return invalid(format("{} nodes with {} tasks each are {} tasks, at most {} are allowed",
+                          spec.node_count_max, spec.tasks_per_node(), most,
+                          JobBounds::task_count_max));
+  return {};
+}
+
 Result<void> validate(const JobSpec& spec) {
   ROTA_CHECK(check_word("the job's name", spec.name, false));
   ROTA_CHECK(check_word("the project", spec.project, true));
@@ -201,6 +221,7 @@ Result<void> validate(const JobSpec& spec) {
   if (spec.node_count > spec.task_count)
     return invalid(format("{} nodes for {} task{}: every node needs at least one task",
                           spec.node_count, spec.task_count, spec.task_count == 1 ? "" : "s"));
+  ROTA_CHECK(check_elastic(spec));
   ROTA_CHECK(check_count("GPUs per task", spec.task.gpu_count, 0, JobBounds::gpus_per_task_max));
   ROTA_CHECK(check_count("GPUs per node", spec.node.gpu_count, 0, JobBounds::gpus_per_task_max));
   ROTA_CHECK(check_share(spec));

@@ -109,11 +109,16 @@ struct JobSpec {
   std::int32_t priority = 0;        // 0: its kind's; higher is served first in its project
   std::uint32_t task_count = 1;
   std::uint32_t node_count = 0;  // 0: as few as possible
+  std::uint32_t node_count_max =
+      0;  // elastic: grows up to that many, shrinks to node_count; 0: not
   TaskRequest task;
   NodeRequest node;
   std::int64_t time_limit_seconds = 0;  // 0: none
   Box<NodeWish> nodes;                  // that it may run on; hardly any job says
 
+  bool is_elastic() const { return node_count_max > 0; }
+  /// On each node of an elastic job.
+  std::uint32_t tasks_per_node() const { return task_count / node_count; }
   bool is_preemptible() const {
     if (preemptibility == Preemptibility::by_kind) return kind == JobKind::train;
     return preemptibility == Preemptibility::yes;
@@ -131,7 +136,7 @@ struct JobSpec {
   static auto fields(auto& m) {
     return std::tie(m.name, m.project, m.kind, m.task_count, m.node_count, m.task, m.node,
                     m.time_limit_seconds, m.requeue, m.queue, m.priority, m.preemptibility,
-                    m.signal, m.signal_seconds, m.grace_seconds, wish_of(m));
+                    m.signal, m.signal_seconds, m.grace_seconds, wish_of(m), m.node_count_max);
   }
   /// Told when all fields have been read.
   void decoded() { nodes.tidy(); }
@@ -220,7 +225,8 @@ struct LastRun {
   std::vector<std::uint32_t> tasks_per_node;  // of `nodes`
   std::optional<RunEnd> end;  // first word about how this run ends; decides the final state
   std::int64_t elapsed_ms = 0;
-  std::string displaced;  // who took its place, and by what right; kept while it waits again
+  std::string displaced;      // who took its place, and by what right; kept while it waits again
+  std::uint32_t growths = 0;  // of an elastic job: how often it grew
   // Kept while it waits again, and until it runs:
   std::vector<NodeId> start_failed_on;  // nodes that could not start it lately, the latest last
   std::string start_failure;            // the latest: on which node, and why
@@ -243,14 +249,16 @@ struct Job {
   WallTime end_time;
   Box<LastRun> last;  // the present run, or the latest
 
-  RunId run() const { return {id, restarts}; }
+  /// Of its part on a node.
+  RunId run(const NodePart& part) const { return {id, restarts, part.growth}; }
   friend bool operator==(const Job&, const Job&) = default;
   static auto fields(auto& m) {
     auto& last = last_of(m);
     return std::tie(m.id, m.spec, m.owner, m.state, m.restarts, m.submit_time, last.start_time,
                     m.end_time, last.placement, last.nodes, last.started, last.end,
                     m.cancel_requested, last.elapsed_ms, m.mode, last.tasks_per_node, m.preemptions,
-                    last.displaced, m.start_failures, last.start_failed_on, last.start_failure);
+                    last.displaced, m.start_failures, last.start_failed_on, last.start_failure,
+                    last.growths);
   }
   /// Told when all fields have been read.
   void decoded() { last.tidy(); }

@@ -1,5 +1,7 @@
 // model/placement.h - which tasks of a job hold what on one node.
 #pragma once
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <vector>
@@ -19,6 +21,8 @@ struct NodePart {
   std::uint64_t memory_bytes = 0;    // 0: not limited
   std::uint32_t gpu_share = 0;       // of each of its GPUs, in millionths; 0: all of it
   std::uint32_t gpu_memory_mib = 0;  // so much of each was asked for; 0: by the share
+  std::uint32_t growth = 0;          // of an elastic job: its RunId's
+  bool leaving = false;              // being ended while the rest of the job goes on
 
   /// What it counts for, in millionths of GPUs.
   std::int64_t gpu_amount() const {
@@ -27,11 +31,17 @@ struct NodePart {
   friend bool operator==(const NodePart&, const NodePart&) = default;
   static auto fields(auto& m) {
     return std::tie(m.node, m.task_first, m.task_count, m.gpus, m.cpu_count, m.memory_bytes,
-                    m.gpu_share, m.gpu_memory_mib);
+                    m.gpu_share, m.gpu_memory_mib, m.growth, m.leaving);
   }
 };
 
 /// Where a whole job is, in task order. Empty: nowhere.
 using Placement = std::vector<NodePart>;
+
+/// Parts that are not on their way out.
+inline std::size_t staying_count(const Placement& placement) {
+  return static_cast<std::size_t>(std::count_if(
+      placement.begin(), placement.end(), [](const NodePart& part) { return !part.leaving; }));
+}
 
 }  // namespace rota

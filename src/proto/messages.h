@@ -157,11 +157,12 @@ struct Ticket {
   std::string stdout_path;
   std::string stderr_path;
   WallTime expires;
-  std::string signature;  // HMAC-SHA256 over all fields above, encoded with an empty signature
+  std::string signature;     // HMAC-SHA256 over all fields, encoded with an empty signature
+  std::uint32_t growth = 0;  // of the run, as in RunId
   friend bool operator==(const Ticket&, const Ticket&) = default;
   static auto fields(auto& m) {
     return std::tie(m.uid, m.job, m.restart, m.purpose, m.owner, m.stdout_path, m.stderr_path,
-                    m.expires, m.signature);
+                    m.expires, m.signature, m.growth);
   }
 };
 struct LogsReply {

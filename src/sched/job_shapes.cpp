@@ -126,11 +126,13 @@ std::string request_text(const JobSpec& spec) {
       format("{} of {}", counted(spec.task_count, "task"), counted(spec.task.cpu_count, "CPU"));
   if (gpus > 0) text = format("{}{}, {}", gpu_part_text(spec.task), counted(gpus, "GPU"), text);
   if (spec.node_count > 0) text += format(" on {}", counted(spec.node_count, "node"));
+  if (spec.is_elastic()) text += format(", up to {}", spec.node_count_max);
   return text;
 }
 
 JobShapes::Key JobShapes::key_of(const JobSpec& spec, const NodeSet& set) {
-  return {spec.task_count, spec.node_count, spec.task, spec.node, set.id, set.spread};
+  return {spec.task_count, spec.node_count, spec.node_count_max, spec.task,
+          spec.node,       set.id,          set.spread};
 }
 
 /// `nodes`: that its tasks are divided among; 0: each goes where it fits.
@@ -138,6 +140,12 @@ std::shared_ptr<const JobShape> JobShapes::make(const JobSpec& spec, std::uint32
                                                 const NodeSet& set) {
   const Lie lie = nodes == 0 ? Lie::few_nodes : nodes > 1 ? Lie::apart : Lie::free;
   auto made = gang_of(demands_of(spec, nodes), lie, set);
+  if (spec.is_elastic()) {  // its nodes are all alike
+    made->lie = Lie::apart;
+    made->tasks.resize(spec.node_count_max, made->tasks.front());
+    for (TaskShape& task : made->tasks) task.process_count = spec.tasks_per_node();
+    return made;
+  }
   for (std::uint32_t i = 0; i < nodes; ++i)
     made->tasks[i].process_count = tasks_of_node(spec.task_count, nodes, i);
   return made;

@@ -44,6 +44,7 @@ class JobShapes {
   struct Key {
     std::uint32_t task_count = 1;
     std::uint32_t node_count = 0;
+    std::uint32_t node_count_max = 0;
     TaskRequest task;
     NodeRequest node;
     std::uint64_t set = 0;  // of nodes that it may run on: NodeSet::id

@@ -87,8 +87,10 @@ void allocate(World& world) {
   while (const auto job = line.next()) {
     if (const auto cause = try_to_place(world, *job)) {
       world.set_cause(*job, *cause);
+      // No place is kept for what a job could grow by.
       const bool for_room =
-          cause->kind == WaitCause::Kind::resources || cause->kind == WaitCause::Kind::reserved;
+          (cause->kind == WaitCause::Kind::resources || cause->kind == WaitCause::Kind::reserved) &&
+          !has_placed(world.job(*job));
       if (for_room && keeps_more()) {
         world.reservations.reserve(world, *job);
         // All places are kept: the rest fills the gaps.
@@ -165,17 +167,8 @@ void pause_moves(World& world, QueueClass& members) {
   world.look_again_at(members.moves_after);
 }
 
-/// Rules may send two jobs after each other for ever: each entitled to the place of the other,
-/// because neither can be divided. Then each turn takes twice as long as the one before.
-std::int64_t rest_of(const World& world, const SchedJob& victim) {
-  constexpr std::int64_t most = 600;
-  if (victim.evictions == 0) return 0;
-  const int doublings = std::min<int>(victim.evictions - 1, 10);
-  return std::min(most, world.policy.evicted_rest_seconds << doublings);
-}
-
 bool is_protected(World& world, const SchedJob& victim, std::int64_t seconds) {
-  if (!starts_something(victim)) seconds = std::max(seconds, rest_of(world, victim));
+  if (!starts_something(victim)) seconds = std::max(seconds, world.rest_seconds(victim));
   if (victim.started == never || world.now - victim.started >= seconds) return false;
   world.look_again_at(victim.started + seconds);
   return true;

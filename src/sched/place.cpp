@@ -35,7 +35,7 @@ class Placing {
         job_(job),
         tasks_(tasks),
         options_(options),
-        end_(world.end_if_started(world.job(job))),
+        end_(has_placed(world.job(job)) ? world.end_of(job) : world.end_if_started(world.job(job))),
         was_evicted_(std::any_of(world.job(job).tasks.begin(), world.job(job).tasks.end(),
                                  [](const Task& task) { return task.evicted.has_value(); })) {}
 
@@ -219,7 +219,7 @@ class Placing {
     if (!task.may_run_on(index) && !was_on(index)) return false;
     const FleetNode& node = world_.fleet.at(index);
     if (!fits_soon(node, *task.demand)) return false;
-    if (job().shape->lie == Lie::apart && hosts_another(node)) return false;
+    if (job().shape->lie == Lie::apart && hosts_another(node, task)) return false;
     if (const auto first =
             world_.reservations.delayed_by(job_, index, *task.demand, end_on(index))) {
       would_delay_ = first;
@@ -249,11 +249,15 @@ class Placing {
     return was_on(index) ? world_.end_of(job_) : end_;
   }
 
-  bool hosts_another(const FleetNode& node) const {
+  bool hosts_another(const FleetNode& node, const TaskShape& task) const {
+    const JobShape& shape = *job().shape;
     return std::any_of(node.residents.begin(), node.residents.end(),
-                       [this](const FleetNode::Resident& resident) {
-                         return resident.task.job == job_ &&
-                                (resident.stay == Stay::held || resident.stay == Stay::promised);
+                       [&](const FleetNode::Resident& resident) {
+                         if (resident.task.job != job_) return false;
+                         if (resident.stay == Stay::held || resident.stay == Stay::promised)
+                           return true;
+                         // An elastic job may go on without what leaves, and must not meet it.
+                         return shape.is_elastic() && &shape.tasks[resident.task.task] != &task;
                        });
   }
 

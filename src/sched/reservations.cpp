@@ -20,7 +20,8 @@ class ReservationSearch {
     for (const TaskShape& task : shape_.tasks)
       if (task.demand->devices > task_->demand->devices) task_ = &task;
     demand_ = task_->demand.get();
-    wanted_ = static_cast<std::int64_t>(shape_.tasks.size());
+    wanted_ = static_cast<std::int64_t>(shape_.is_elastic() ? shape_.gang.sets.front().minimum
+                                                            : shape_.tasks.size());
   }
 
   void run() {

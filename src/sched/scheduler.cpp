@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -25,6 +26,12 @@ std::int64_t memory_mib_of(const NodeInventory& inventory) {
     if (least == 0 || mib < least) least = mib;
   }
   return least;
+}
+
+/// What is left of an elastic job is enough of it. Its first task is: others know where that is.
+bool goes_on_smaller(const SchedJob& job) {
+  return job.shape->is_elastic() && is_active(job.tasks.front().state) &&
+         fill_of(job) != Fill::below;
 }
 
 /// The number of a shared GPU that somebody has.
@@ -221,6 +228,11 @@ void Scheduler::add_waiting(const Job& job, std::int64_t now, const std::vector<
 
 void Scheduler::renew(const Job& job, const std::vector<NodeId>& avoid) {
   const std::uint32_t number = number_of(job.id);
+  if (job.spec.is_elastic() && !job.last->placement.empty()) {
+    const std::int64_t started = world_.job(number).started;
+    remove(job.id);
+    return add_holding(job, false, started);
+  }
   auto shape = shapes_.shape_of(job.spec, world_.fleet, set_of(job.spec, avoid));
   if (world_.job(number).shape != shape) reshape(number, std::move(shape));
 }
@@ -252,39 +264,75 @@ void Scheduler::renew_shapes() {
 }
 
 std::vector<Task> Scheduler::tasks_holding(const Placement& placement, TaskState state) const {
-  std::vector<Task> tasks(placement.size());
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    tasks[i].state = state;
-    tasks[i].spot.node = index_of(placement[i].node);
-    tasks[i].spot.gpus.assign(placement[i].gpus.begin(), placement[i].gpus.end());
-  }
+  std::vector<Task> tasks;
+  for (const NodePart& part : placement) tasks.push_back(task_holding(part, state));
+  return tasks;
+}
+
+Task Scheduler::task_holding(const NodePart& part, TaskState state) const {
+  Task task;
+  task.state = state;
+  task.spot.node = index_of(part.node);
+  task.spot.gpus.assign(part.gpus.begin(), part.gpus.end());
+  return task;
+}
+
+/// Where every node of it stands, those that it could have among them.
+std::vector<Task> Scheduler::elastic_tasks(const Job& job, bool is_ending) const {
+  const LastRun& last = *job.last;
+  // A part that ended by itself has left its node behind: the work is nearly done.
+  const bool grows = !is_ending && last.nodes.size() == last.placement.size();
+  std::vector<Task> tasks(job.spec.node_count_max);
+  for (Task& task : tasks) task.state = grows ? TaskState::waiting : TaskState::succeeded;
+  for (const NodePart& part : last.placement)
+    tasks.at(part.task_first / job.spec.tasks_per_node()) =
+        task_holding(part, is_ending || part.leaving ? TaskState::leaving : TaskState::running);
   return tasks;
 }
 
 void Scheduler::add_holding(const Job& job, bool is_ending, std::int64_t now) {
   const Placement& placement = job.last->placement;
   SchedJob made = sched_job(job);
-  made.tasks = tasks_holding(placement, is_ending ? TaskState::leaving : TaskState::running);
-  made.shape = shapes_.shape_of(placement, node_rules_.set_of(job.spec));
+  if (job.spec.is_elastic()) {
+    made.tasks = elastic_tasks(job, is_ending);
+    made.shape = shapes_.shape_of(job.spec, world_.fleet, node_rules_.set_of(job.spec));
+  } else {
+    made.tasks = tasks_holding(placement, is_ending ? TaskState::leaving : TaskState::running);
+    made.shape = shapes_.shape_of(placement, node_rules_.set_of(job.spec));
+  }
   // How long it has run is not known on this clock: as if it had begun now.
   made.started = now;
   const bool is_new = numbers_.emplace(job.id.value, world_.add(std::move(made))).second;
   ROTA_ASSERT(is_new);
 }
 
-void Scheduler::set_ending(JobId id) {
-  const std::uint32_t number = number_of(id);
-  for (std::uint32_t i = 0; i < world_.job(number).tasks.size(); ++i)
+void Scheduler::set_ending(JobId id) { leave(number_of(id)); }
+
+/// It gives back all that it has, and gets nothing more.
+void Scheduler::leave(std::uint32_t number) {
+  const std::vector<Task>& tasks = world_.job(number).tasks;
+  for (std::uint32_t i = 0; i < tasks.size(); ++i) {
     world_.set_leaving({number, i});
+    if (tasks[i].state == TaskState::waiting) world_.set_gone({number, i});
+  }
 }
 
-void Scheduler::release(JobId id, NodeId node) {
+void Scheduler::release(JobId id, NodeId node, bool may_regrow) {
   const std::uint32_t number = number_of(id);
   const NodeIndex index = index_of(node);
   const std::vector<Task>& tasks = world_.job(number).tasks;
-  for (std::uint32_t i = 0; i < tasks.size(); ++i)
-    if (tasks[i].spot.node == index) return world_.set_gone({number, i});
+  for (std::uint32_t i = 0; i < tasks.size(); ++i) {
+    if (tasks[i].spot.node != index) continue;
+    return may_regrow ? world_.set_waiting({number, i}) : world_.set_gone({number, i});
+  }
   ROTA_ASSERT(false);
+}
+
+void Scheduler::end_growth(JobId id) {
+  const std::uint32_t number = number_of(id);
+  const std::vector<Task>& tasks = world_.job(number).tasks;
+  for (std::uint32_t i = 0; i < tasks.size(); ++i)
+    if (tasks[i].state == TaskState::waiting) world_.set_gone({number, i});
 }
 
 void Scheduler::remove(JobId id) {
@@ -294,7 +342,7 @@ void Scheduler::remove(JobId id) {
 
 // ---- plans ----
 
-Plan Scheduler::plan(std::int64_t now) {
+Plan Scheduler::plan(std::int64_t now, bool may_evict) {
   world_.now = now;
   remember(now);
   if (std::exchange(nodes_changed_, false)) renew_shapes();
@@ -302,32 +350,52 @@ Plan Scheduler::plan(std::int64_t now) {
   held_before_.resize(world_.quotas.size());
   for (QuotaIndex i = 0; i < held_before_.size(); ++i)
     held_before_[i] = world_.quotas.at(i).held[Resource::gpu];
-  run_pass(world_);
+  run_pass(world_, may_evict ? std::span(all_actions) : std::span(all_actions).first(1));
   Plan plan;
   const std::vector<Displacement> displaced = world_.displaced();
   const std::vector<TaskRef> changed = world_.changed_since(0);
   world_.settle();
-  std::set<std::uint32_t> started, evicted;
-  for (const TaskRef ref : changed)
+  std::set<std::uint32_t> started;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> leaving;  // tasks by job
+  for (const TaskRef ref : changed) {
     if (world_.task(ref).state == TaskState::starting) started.insert(ref.job);
+    if (world_.task(ref).state == TaskState::leaving) leaving[ref.job].push_back(ref.task);
+  }
   for (const std::uint32_t number : started) {
     const SchedJob& job = world_.job(number);
-    plan.starts.push_back({JobId{job.id}, placement_of(job)});
-    settle_start(number, plan.starts.back().placement);
+    // What would grow here is all that would be left of one that has to go.
+    if (leaving.contains(number) && !goes_on_smaller(job)) {
+      for (std::uint32_t i = 0; i < job.tasks.size(); ++i)
+        if (job.tasks[i].state == TaskState::starting) world_.set_waiting({number, i});
+      continue;
+    }
+    const bool grows = std::any_of(job.tasks.begin(), job.tasks.end(), [](const Task& task) {
+      return task.state == TaskState::running;
+    });
+    plan.starts.push_back({JobId{job.id}, placement_of(job, grows), grows});
+    settle_start(number, plan.starts.back().placement, grows);
   }
   std::sort(plan.starts.begin(), plan.starts.end(),
             [](const Start& a, const Start& b) { return a.job < b.job; });
   for (const Displacement& each : displaced) {
     const SchedJob& job = world_.job(each.victim);
-    const bool leaves = std::any_of(job.tasks.begin(), job.tasks.end(), [](const Task& task) {
-      return task.state == TaskState::leaving;
-    });
-    if (!leaves || !evicted.insert(each.victim).second) continue;
+    const auto left = leaving.find(each.victim);
+    if (left == leaving.end()) continue;
     const SchedJob& taker = world_.job(each.taker);
-    plan.evictions.push_back({JobId{job.id}, each.taker == each.victim ? JobId{} : JobId{taker.id},
-                              each.action, standing_of(job.project), standing_of(taker.project)});
-    // A part of it that could have stayed cannot go on without the rest.
-    for (std::uint32_t i = 0; i < job.tasks.size(); ++i) world_.set_leaving({each.victim, i});
+    plan.evictions.push_back({JobId{job.id},
+                              each.taker == each.victim ? JobId{} : JobId{taker.id},
+                              each.action,
+                              standing_of(job.project),
+                              standing_of(taker.project),
+                              {}});
+    if (goes_on_smaller(job)) {
+      world_.note_shrunk(each.victim);
+      for (const std::uint32_t task : left->second)
+        plan.evictions.back().nodes.push_back(node_ids_[job.tasks[task].spot.node]);
+    } else {  // a part of it that could have stayed cannot go on without the rest
+      leave(each.victim);
+    }
+    leaving.erase(left);
   }
   if (history_) {
     since_ = {now, world_.fleet.total(), {}};
@@ -343,10 +411,11 @@ Eviction::Standing Scheduler::standing_of(QuotaIndex project) const {
   return {held_before_[project], world_.quotas.at(project).allocatable(Resource::gpu)};
 }
 
-/// Those on one node are one part.
-Placement Scheduler::placement_of(const SchedJob& job) const {
+/// What starts now. Those on one node are one part.
+Placement Scheduler::placement_of(const SchedJob& job, bool grows) const {
   Placement placement;
   for (std::uint32_t i = 0; i < job.tasks.size(); ++i) {
+    if (job.tasks[i].state != TaskState::starting) continue;
     const Spot& spot = job.tasks[i].spot;
     const Demand& demand = job.demand(i);
     const NodeId node = node_ids_[spot.node];
@@ -355,6 +424,7 @@ Placement Scheduler::placement_of(const SchedJob& job) const {
     if (part == placement.end()) {
       part = placement.insert(placement.end(), NodePart{});
       part->node = node;
+      part->task_first = i * job.shape->tasks[i].process_count;
     }
     part->task_count += job.shape->tasks[i].process_count;
     const FleetNode& fleet_node = world_.fleet.at(spot.node);
@@ -368,23 +438,35 @@ Placement Scheduler::placement_of(const SchedJob& job) const {
   std::uint32_t task_first = 0;
   for (NodePart& part : placement) {
     std::sort(part.gpus.begin(), part.gpus.end());
-    part.task_first = task_first;
+    if (!grows) part.task_first = task_first;
     task_first += part.task_count;
   }
   return placement;
 }
 
 /// From here on it has one task for each of its parts.
-void Scheduler::settle_start(std::uint32_t number, const Placement& placement) {
+void Scheduler::settle_start(std::uint32_t number, const Placement& placement, bool grows) {
   const SchedJob& job = world_.job(number);
-  if (job.tasks.size() == placement.size()) {
-    for (std::uint32_t i = 0; i < job.tasks.size(); ++i) world_.set_running({number, i});
+  const bool elastic = job.shape->is_elastic();
+  // Where others were in the way of some, an elastic job may have been given any of its tasks; but
+  // the first is the one that stays to the end.
+  const auto is_starting = [](const Task& task) { return task.state == TaskState::starting; };
+  const auto count = static_cast<std::ptrdiff_t>(placement.size());
+  const bool in_order =
+      grows || job.tasks.size() == placement.size() ||
+      (elastic && std::all_of(job.tasks.begin(), job.tasks.begin() + count, is_starting));
+  if (in_order) {
+    for (std::uint32_t i = 0; i < job.tasks.size(); ++i)
+      if (is_starting(job.tasks[i])) world_.set_running({number, i});
     return;
   }
   SchedJob held = job;
   held.tasks = tasks_holding(placement, TaskState::running);
-  held.shape = shapes_.shape_of(
-      placement, {.nodes = job.shape->tasks.front().nodes, .spread = job.shape->spread});
+  if (elastic)
+    held.tasks.resize(job.shape->tasks.size());
+  else
+    held.shape = shapes_.shape_of(
+        placement, {.nodes = job.shape->tasks.front().nodes, .spread = job.shape->spread});
   world_.remove(number);
   numbers_[held.id] = world_.add(std::move(held));
 }

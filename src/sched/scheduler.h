@@ -26,6 +26,7 @@ namespace rota::sched {
 struct Start {
   JobId job;
   Placement placement;
+  bool grows = false;  // it runs already; this is what it gets besides
 };
 
 /// A job that has to make way.
@@ -38,7 +39,8 @@ struct Eviction {
   JobId job;
   JobId taker;  // none: for nobody in particular
   Action action = Action::reclaim;
-  Standing gives, gains;  // the project of the job, and that of the taker
+  Standing gives, gains;      // the project of the job, and that of the taker
+  std::vector<NodeId> nodes;  // what an elastic job gives up, and goes on; none: all of it
 };
 
 /// What to do now. Why the others wait is told by wait_of().
@@ -68,7 +70,7 @@ class Scheduler {
   /// Every job's project must stay. True when rules about nodes have changed: jobs that wait may
   /// then have to be told of again, by renew().
   bool set_org(const Org& org);
-  /// What a job that waits may run on has changed, perhaps.
+  /// What a job that waits or could grow may run on has changed, perhaps.
   void renew(const Job& job, const std::vector<NodeId>& avoid = {});
 
   /// Whose jobs come first in the project among those of equal priority: the smaller number.
@@ -92,13 +94,16 @@ class Scheduler {
   /// It holds what its placement says; `is_ending`: and is about to give it back.
   void add_holding(const Job& job, bool is_ending, std::int64_t now);
   void set_ending(JobId job);
-  /// What it had on this node is free again.
-  void release(JobId job, NodeId node);
+  /// What it had on this node is free again; an elastic job may get something in its stead.
+  void release(JobId job, NodeId node, bool may_regrow = false);
+  /// It gets nothing more in this run.
+  void end_growth(JobId job);
   /// It waits no more, or has ended.
   void remove(JobId job);
 
-  /// One pass. What is planned counts as done from here on.
-  Plan plan(std::int64_t now);
+  /// One pass. What is planned counts as done from here on. Without `may_evict` nobody has to make
+  /// way.
+  Plan plan(std::int64_t now, bool may_evict = true);
   /// When time alone may change what the last plan found.
   std::int64_t next_look() const { return world_.next_look(); }
 
@@ -141,9 +146,12 @@ class Scheduler {
   SchedJob sched_job(const Job& job);
   std::uint32_t user_of(const std::string& project, const std::string& user);
   std::vector<Task> tasks_holding(const Placement& placement, TaskState state) const;
-  Placement placement_of(const SchedJob& job) const;
+  Task task_holding(const NodePart& part, TaskState state) const;
+  std::vector<Task> elastic_tasks(const Job& job, bool is_ending) const;
+  Placement placement_of(const SchedJob& job, bool grows) const;
+  void leave(std::uint32_t number);
   Eviction::Standing standing_of(QuotaIndex project) const;
-  void settle_start(std::uint32_t number, const Placement& placement);
+  void settle_start(std::uint32_t number, const Placement& placement, bool grows);
   void remember(std::int64_t now);
   const std::string& free_text(const NodeSet& set) const;
   std::string fit_text(const JobSpec& spec, Fit fit) const;

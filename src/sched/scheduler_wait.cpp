@@ -34,7 +34,7 @@ std::string Scheduler::quota_text(const Job& job, const WaitCause& cause) const 
   const QuotaNode& node = world_.quotas.at(cause.project);
   const SchedJob& waiting = world_.job(number_of(job.id));
   Amount asked;
-  for (std::uint32_t i = 0; i < waiting.task_count(); ++i) asked += waiting.demand(i).charge(0);
+  for (const std::uint32_t task : tasks_to_place(waiting)) asked += waiting.demand(task).charge(0);
   const std::string name = format(
       "{} {}", quota_map_.is_project(cause.project) ? "project" : "department", quoted(node.name));
   if (cause.kind == WaitCause::Kind::limit) {

@@ -91,6 +91,11 @@ struct JobShape {
   std::vector<TaskShape> tasks;
   Lie lie = Lie::free;
   bool spread = false;  // goes to the emptiest nodes, not to the fullest
+
+  /// Can do with fewer tasks than it has: one set of them, all alike.
+  bool is_elastic() const {
+    return gang.sets.size() == 1 && gang.sets.front().minimum < tasks.size();
+  }
 };
 
 /// Where one task is. A job none of whose tasks was ever looked at has none of these.

@@ -135,6 +135,7 @@ void World::settle() {
 /// Where only those were in the way who have never been there, it starts now; a gang all or none.
 bool World::start_promised(const Promise& promise) {
   SchedJob& job = jobs_[promise.job];
+  std::size_t fitting = 0;
   for (const auto& [task, node] : promise.tasks) {
     const Demand& demand = job.demand(task);
     if (!fits_now(fleet.at(node), demand)) break;
@@ -147,6 +148,7 @@ bool World::start_promised(const Promise& promise) {
       spot.gpus = choose_whole(fleet.at(node), demand.devices);
     }
     set_state({promise.job, task}, TaskState::starting, std::move(spot));
+    ++fitting;
   }
   const bool starts = fill_of(job) != Fill::below;
   for (std::uint32_t i = 0; i < job.tasks.size(); ++i) {
@@ -154,7 +156,7 @@ bool World::start_promised(const Promise& promise) {
     if (!starts) set_state({promise.job, i}, TaskState::waiting, {});
     if (starts && job.started == never) job.started = now;
   }
-  return starts;
+  return starts && fitting == promise.tasks.size();
 }
 
 void World::set_state(TaskRef ref, TaskState state, Spot spot) {
@@ -180,6 +182,24 @@ void World::set_leaving(TaskRef ref) {
 void World::set_gone(TaskRef ref) {
   ROTA_ASSERT(log_.empty());
   set_state(ref, TaskState::succeeded, {});
+}
+
+void World::set_waiting(TaskRef ref) {
+  ROTA_ASSERT(log_.empty());
+  set_state(ref, TaskState::waiting, {});
+}
+
+void World::note_shrunk(std::uint32_t index) {
+  SchedJob& job = jobs_[index];
+  if (job.evictions < std::numeric_limits<std::uint8_t>::max()) ++job.evictions;
+  job.preempts_after = std::max(job.preempts_after, now + rest_seconds(job));
+}
+
+std::int64_t World::rest_seconds(const SchedJob& job) const {
+  constexpr std::int64_t most = 600;
+  if (job.evictions == 0) return 0;
+  const int doublings = std::min<int>(job.evictions - 1, 10);
+  return std::min(most, policy.evicted_rest_seconds << doublings);
 }
 
 void World::begin_pass() {

@@ -152,6 +152,13 @@ class World {
   /// It is being ended: what it has comes free; and then it has given it back.
   void set_leaving(TaskRef ref);
   void set_gone(TaskRef ref);
+  /// What it had it has given back, and may get something again.
+  void set_waiting(TaskRef ref);
+  /// It gave up a part of itself and goes on: it causes no evictions to grow again, for a while.
+  void note_shrunk(std::uint32_t job);
+  /// Rules may send two jobs after each other for ever: each entitled to the place of the other,
+  /// because neither can be divided. Then each turn takes twice as long as the one before.
+  std::int64_t rest_seconds(const SchedJob& job) const;
   /// Tasks that were changed since the mark, each once.
   std::vector<TaskRef> changed_since(std::size_t mark) const;
 

@@ -52,6 +52,8 @@ std::uint64_t broken_seeds(std::uint64_t count, Options options, bool stop_at_fi
     sum.commits_failed += counts.commits_failed;
     sum.requeues += counts.requeues;
     sum.preemptions += counts.preemptions;
+    sum.growths += counts.growths;
+    sum.shrinks += counts.shrinks;
     if (text.empty()) continue;
     if (!quiet && broken++ == 0)
       std::printf("# %s\n# replay: %s\n", text.c_str(), replay(options).c_str());
@@ -59,7 +61,8 @@ std::uint64_t broken_seeds(std::uint64_t count, Options options, bool stop_at_fi
   }
   std::printf(
       "# %llu seeds: %llu steps, %llu jobs, %llu controller crashes, %llu rgpud crashes, %llu "
-      "reboots, %llu sessions cut, %llu failed commits, %llu requeues, %llu preemptions\n",
+      "reboots, %llu sessions cut, %llu failed commits, %llu requeues, %llu preemptions, %llu "
+      "nodes grown, %llu shrinks\n",
       static_cast<unsigned long long>(count), static_cast<unsigned long long>(sum.events),
       static_cast<unsigned long long>(sum.jobs_acknowledged),
       static_cast<unsigned long long>(sum.controller_crashes),
@@ -68,7 +71,8 @@ std::uint64_t broken_seeds(std::uint64_t count, Options options, bool stop_at_fi
       static_cast<unsigned long long>(sum.sessions_cut),
       static_cast<unsigned long long>(sum.commits_failed),
       static_cast<unsigned long long>(sum.requeues),
-      static_cast<unsigned long long>(sum.preemptions));
+      static_cast<unsigned long long>(sum.preemptions),
+      static_cast<unsigned long long>(sum.growths), static_cast<unsigned long long>(sum.shrinks));
   return broken;
 }
 

@@ -55,6 +55,13 @@ World::World(Options options) : options_(options), random_(options.seed) {
       job.spec.task.gpu_count = static_cast<std::uint32_t>(random(0, options_.gpus_per_node));
       if (job.spec.task.gpu_count > 0 && chance(0.4)) share_gpus(job.spec.task);
       if (chance(0.4)) choose_nodes(job.spec.nodes.edit());
+    } else if (chance(0.3)) {  // a gang that grows and shrinks
+      job.spec.node_count = static_cast<std::uint32_t>(random(1, options_.node_count - 2));
+      job.spec.node_count_max =
+          static_cast<std::uint32_t>(random(job.spec.node_count + 1, options_.node_count));
+      job.spec.task_count = job.spec.node_count * static_cast<std::uint32_t>(random(1, 2));
+      job.spec.task.gpu_count = static_cast<std::uint32_t>(random(0, options_.gpus_per_node / 2));
+      if (job.spec.task.gpu_count > 0 && chance(0.3)) share_gpus(job.spec.task);
     } else if (shape < 8) {  // a gang over nodes
       job.spec.node_count = static_cast<std::uint32_t>(random(2, options_.node_count));
       job.spec.task_count = job.spec.node_count * static_cast<std::uint32_t>(random(1, 2));
@@ -380,6 +387,10 @@ void World::tick_controller() {
 
 void World::send_orders(const ctld::Effects& effects) {
   for (const auto& order : effects.orders) {
+    if (const auto* end = std::get_if<proto::EndRun>(&order.message); end != nullptr && engine_) {
+      const Job* job = engine_->find(end->run.job);
+      if (job != nullptr && job->state == JobState::running) ++counts_.shrinks;
+    }
     for (const auto& [id, session] : sessions_) {
       Node& node = nodes_[static_cast<std::size_t>(session.node)];
       if (!session.open_at_controller || session.joined != order.join || node.id != order.node)

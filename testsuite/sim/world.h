@@ -53,7 +53,8 @@ class World {
 
   struct Counts {
     std::uint64_t events = 0, jobs_acknowledged = 0, controller_crashes = 0, node_crashes = 0,
-                  reboots = 0, sessions_cut = 0, commits_failed = 0, requeues = 0, preemptions = 0;
+                  reboots = 0, sessions_cut = 0, commits_failed = 0, requeues = 0, preemptions = 0,
+                  growths = 0, shrinks = 0;
   };
   const Counts& counts() const { return counts_; }
 

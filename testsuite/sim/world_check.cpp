@@ -38,11 +38,14 @@ std::string World::check_engine() const {
   std::map<NodeId, Held> held;
   for (const auto& [id, job] : engine_->jobs()) {
     std::uint64_t tasks = 0;
+    std::set<NodeId> nodes;
     for (const auto& part : job.last->placement) {
       Held& node = held[part.node];
       node.cpus += part.cpu_count;
       node.memory += part.memory_bytes;
-      tasks += part.task_count;
+      if (!part.leaving) tasks += part.task_count;
+      if (!nodes.insert(part.node).second)
+        return format("job {} has two parts on node {}", id.value, part.node.value);
       if (!is_wished(*job.spec.nodes, engine_->nodes().at(part.node).identity.name))
         return format("job {} wants nodes {} and is on node {}", id.value, text_of(*job.spec.nodes),
                       part.node.value);
@@ -66,7 +69,11 @@ std::string World::check_engine() const {
     // In tasks mode a node's part may end well before the others have even started.
     const bool whole = (job.state == JobState::starting || job.state == JobState::running) &&
                        job.mode == LaunchMode::batch;
-    if (whole && tasks != job.spec.task_count)
+    if (job.spec.is_elastic() && nodes.size() > job.spec.node_count_max)
+      return format("job {} is on {} nodes, it asked for {}", id.value, nodes.size(),
+                    job.spec.node_count_max);
+    if (whole &&
+        (job.spec.is_elastic() ? tasks < job.spec.task_count : tasks != job.spec.task_count))
       return format("job {} is {} with {} of {} tasks", id.value, name_of(job.state), tasks,
                     job.spec.task_count);
   }
@@ -93,15 +100,25 @@ std::string World::check_engine() const {
 std::string World::check_projects() const {
   struct Sum {
     std::int64_t held = 0, firm = 0, waiting = 0;
+    std::int64_t growth = 0;  // that may wait as well, or be done without
+  };
+  // An elastic job waits for all nodes that it could have.
+  const auto gpus_of_all_nodes = [this](const JobSpec& spec) {
+    const std::int64_t gpus = engine_->scheduler().gpu_amount(spec);
+    return spec.is_elastic() ? gpus / spec.node_count * spec.node_count_max : gpus;
   };
   std::map<std::string, Sum> sums;
   for (const auto& [id, job] : engine_->jobs()) {
     if (is_final(job.state) || is_ending(job.state)) continue;
     Sum& sum = sums[job.spec.project];
     if (job.state == JobState::pending && !engine_->rests(id))
-      sum.waiting += engine_->scheduler().gpu_amount(job.spec);
+      sum.waiting += gpus_of_all_nodes(job.spec);
+    else if (job.spec.is_elastic())
+      sum.growth += gpus_of_all_nodes(job.spec);
     for (const auto& part : job.last->placement) {
+      if (part.leaving) continue;
       const std::int64_t gpus = part.gpu_amount();
+      if (job.spec.is_elastic()) sum.growth -= gpus;
       sum.held += gpus;
       if (!job.spec.is_preemptible()) sum.firm += gpus;
     }
@@ -111,7 +128,7 @@ std::string World::check_projects() const {
     const auto& charged = engine_->scheduler().project(project.name);
     const auto gpu = sched::Resource::gpu;
     if (charged.held[gpu] != sum.held || charged.held_firm[gpu] != sum.firm ||
-        charged.waiting[gpu] != sum.waiting)
+        charged.waiting[gpu] < sum.waiting || charged.waiting[gpu] > sum.waiting + sum.growth)
       return format("project {} is charged {} + {}, its jobs make {} + {}", project.name,
                     charged.held[gpu], charged.waiting[gpu], sum.held, sum.waiting);
     if (sum.firm > project.quota.gpu_quota)
@@ -126,10 +143,10 @@ std::string World::check_reality() const {
   std::map<JobId, std::uint32_t> running;
   for (const auto& node : nodes_) {
     std::map<std::string, std::int64_t> used;
-    std::set<RunId> here;
+    std::set<JobId> here;
     for (const auto& process : node.processes) {
       if (!process.alive) continue;
-      if (!here.insert(process.run).second)
+      if (!here.insert(process.run.job).second)
         return format("job {} runs twice on {}", process.run.job.value, node.name);
       const auto [at, first] = running.try_emplace(process.run.job, process.run.restart);
       if (!first && at->second != process.run.restart)

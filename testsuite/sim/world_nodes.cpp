@@ -136,9 +136,14 @@ void World::cut_session(std::uint64_t id) {
       if (options_.mistake == Mistake::requeue_at_once) {
         std::vector<JobId> held;
         for (const auto& [job, since] : engine_->nodes().at(node.id).jobs) held.push_back(job);
-        for (const JobId job : held)
-          engine_->run_ended(node.id, engine_->find(job)->run(), {.cause = EndCause::node_failed},
-                             {}, now());
+        for (const JobId id_held : held) {
+          const Job& job = *engine_->find(id_held);
+          const Placement placement = job.last->placement;
+          for (const NodePart& part : placement)
+            if (part.node == node.id)
+              engine_->run_ended(node.id, job.run(part), {.cause = EndCause::node_failed}, {},
+                                 now());
+        }
       }
       wake_controller();
     }
@@ -265,7 +270,9 @@ void World::start_processes(int index, const gpud::StartStep& step) {
   process.gpu_mib = gpu_mib_of(step.launch.part);
   node.processes.push_back(process);
   if (options_.mistake == Mistake::launch_twice && chance(0.05)) node.processes.push_back(process);
-  say(format("{} starts job {} restart {}", node.name, run.job.value, run.restart));
+  if (run.growth > 0) ++counts_.growths;
+  say(format("{} starts job {} restart {} growth {}", node.name, run.job.value, run.restart,
+             run.growth));
   if (chance(0.02)) {
     const bool by_node = chance(0.7);
     in(random(1 * ms, 1 * s), [this, index, run, by_node] {
@@ -313,7 +320,8 @@ void World::process_ends(int index, RunId run, RunEnd end) {
   if (const auto kept = node.spool.find(run); kept != node.spool.end()) {
     kept->second.run.phase = proto::RunPhase::ended;
     kept->second.run.end = end;
-    if (end.cause == EndCause::exited && kept->second.run.launch.nodes.size() == 1)
+    const proto::LaunchRun& launch = kept->second.run.launch;
+    if (end.cause == EndCause::exited && launch.nodes.size() == 1 && !launch.spec.is_elastic())
       finished_.insert(run.job);
   }
   if (!node.agent) return;

@@ -10,17 +10,28 @@ namespace {
 constexpr std::int64_t ticket_lifetime_us = 15'000'000;
 
 /// Which of the job's nodes wrote the output of this task.
-Result<std::size_t> node_of_task(const Job& job, std::uint32_t task) {
-  if (task >= job.spec.task_count)
-    return Error{Errc::invalid_argument,
-                 format("task {} of {}; they count from 0", task, job.spec.task_count)};
-  if (job.mode == LaunchMode::batch) return std::size_t{0};
+/// The part that has the task, or had it.
+struct TaskPlace {
+  NodeId node;
+  std::uint32_t growth = 0;
+};
+
+Result<TaskPlace> place_of_task(const Job& job, std::uint32_t task) {
+  const std::uint32_t count = job.spec.is_elastic()
+                                  ? job.spec.tasks_per_node() * job.spec.node_count_max
+                                  : job.spec.task_count;
+  if (task >= count)
+    return Error{Errc::invalid_argument, format("task {} of {}; they count from 0", task, count)};
+  if (job.mode == LaunchMode::batch) return TaskPlace{job.last->nodes.front()};
+  for (const NodePart& part : job.last->placement)
+    if (task >= part.task_first && task < part.task_first + part.task_count)
+      return TaskPlace{part.node, part.growth};
   std::uint64_t before = 0;
   for (std::size_t i = 0; i < job.last->tasks_per_node.size(); ++i) {
     before += job.last->tasks_per_node[i];
-    if (task < before) return i;
+    if (task < before) return TaskPlace{job.last->nodes[i]};
   }
-  return Error{Errc::internal, "the job's tasks are on no node"};
+  return Error{Errc::not_found, format("task {} is on no node", task)};
 }
 
 }  // namespace
@@ -34,8 +45,8 @@ Result<proto::LogsReply> logs(Controller& controller, const Caller& caller,
     return Error{Errc::denied, format("job {} belongs to {}", job->id.value, job->owner.user)};
   if (job->last->nodes.empty())
     return Error{Errc::job_not_started, format("job {} is {}", job->id.value, name_of(job->state))};
-  ROTA_TRY(const std::size_t index, node_of_task(*job, request.task));
-  const auto& node = engine.nodes().at(job->last->nodes[index]);
+  ROTA_TRY(const TaskPlace place, place_of_task(*job, request.task));
+  const auto& node = engine.nodes().at(place.node);
   const NodeLink* link = controller.links().find(node.id);
   if (link == nullptr) return Error{Errc::node_unreachable, node.identity.name};
   ROTA_TRY(const auto payload, controller.store().payload(job->id));
@@ -50,6 +61,7 @@ Result<proto::LogsReply> logs(Controller& controller, const Caller& caller,
   reply.ticket.uid = caller.owner.uid;
   reply.ticket.job = job->id;
   reply.ticket.restart = job->restarts;
+  reply.ticket.growth = place.growth;
   reply.ticket.purpose = "logs";
   reply.ticket.owner = job->owner;
   ROTA_TRY(reply.ticket.stdout_path,

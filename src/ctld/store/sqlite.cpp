@@ -98,14 +98,14 @@ Result<void> SqliteStore::prepare() {
   ROTA_CHECK(put_request_.prepare(writer_, "INSERT INTO requests VALUES (?1,?2,?3,?4,?5,?6,?7)"));
   ROTA_CHECK(drop_request_.prepare(writer_, "DELETE FROM requests WHERE sequence<=?1"));
   ROTA_CHECK(open_allocation_.prepare(
-      writer_, "INSERT OR REPLACE INTO allocations VALUES (?1,?2,?3,?4,?5,?6,?7,?8,0,0,?9)"));
+      writer_, "INSERT OR REPLACE INTO allocations VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,0,0,?10)"));
   ROTA_CHECK(put_usage_.prepare(writer_, "INSERT OR REPLACE INTO usage VALUES (?1,?2,?3,?4)"));
   ROTA_CHECK(drop_usage_.prepare(writer_, "DELETE FROM usage WHERE project=?1 AND user=?2"));
   ROTA_CHECK(org_.prepare(writer_));
   return close_allocation_.prepare(
       writer_,
-      "UPDATE allocations SET end_us=?4, held_ms=iif(?5 >= 0, ?5, max(0, (?4 - start_us) / 1000))"
-      " WHERE job=?1 AND restart=?2 AND node=?3");
+      "UPDATE allocations SET end_us=?5, held_ms=iif(?6 >= 0, ?6, max(0, (?5 - start_us) / 1000))"
+      " WHERE job=?1 AND restart=?2 AND growth=?3 AND node=?4");
 }
 
 Result<void> SqliteStore::in_transaction(const std::function<Result<void>()>& write) {
@@ -163,12 +163,12 @@ Result<void> SqliteStore::put(const RequestDrop& row) { return drop_request_.run
 
 Result<void> SqliteStore::put(const AllocationPut& row) {
   if (row.end)
-    return close_allocation_.run(row.run.job.value, row.run.restart, row.node.value,
+    return close_allocation_.run(row.run.job.value, row.run.restart, row.run.growth, row.node.value,
                                  row.end.microseconds, row.held_ms);
   std::string gpus;
   for (const auto& uuid : row.gpu_uuids) gpus += (gpus.empty() ? "" : ",") + uuid;
-  return open_allocation_.run(row.run.job.value, row.run.restart, row.node.value, gpus,
-                              row.gpu_uuids.size(), row.cpu_count, row.memory_bytes,
+  return open_allocation_.run(row.run.job.value, row.run.restart, row.run.growth, row.node.value,
+                              gpus, row.gpu_uuids.size(), row.cpu_count, row.memory_bytes,
                               row.start.microseconds, row.gpu_amount);
 }
 

@@ -154,10 +154,16 @@ void add_job(Variables& set, const proto::LaunchRun& launch, const EnvironmentCo
   set.rota("RUN", context.token);
 }
 
+/// Of the whole job, as large as it is now.
+std::uint64_t task_count_of(const proto::LaunchRun& launch) {
+  const auto& tasks = launch.tasks_per_node;
+  return std::accumulate(tasks.begin(), tasks.end(), std::uint64_t{0});
+}
+
 void add_shape(Variables& set, const proto::LaunchRun& launch) {
   const auto& tasks = launch.tasks_per_node;
   const std::string nodes = hostlist_fold(launch.nodes);
-  const std::uint64_t task_count = std::accumulate(tasks.begin(), tasks.end(), std::uint64_t{0});
+  const std::uint64_t task_count = task_count_of(launch);
   set.both("JOB_NODELIST", nodes);
   set.both("NODELIST", nodes);
   set.both("JOB_NUM_NODES", launch.nodes.size());
@@ -176,7 +182,7 @@ void add_shape(Variables& set, const proto::LaunchRun& launch) {
 
 void add_gpu_counts(Variables& set, const proto::LaunchRun& launch) {
   const JobSpec& spec = launch.spec;
-  const std::uint64_t total = std::uint64_t{spec.task_count} * spec.task.gpu_count +
+  const std::uint64_t total = task_count_of(launch) * spec.task.gpu_count +
                               launch.nodes.size() * std::uint64_t{spec.node.gpu_count};
   if (total == 0) return;
   set.both("GPUS", total);
@@ -252,7 +258,7 @@ std::vector<std::string> task_environment(const proto::LaunchRun& launch,
     set.both("STEPID", 0);
     set.both("STEP_NODELIST", hostlist_fold(launch.nodes));
     set.both("STEP_NUM_NODES", launch.nodes.size());
-    set.both("STEP_NUM_TASKS", launch.spec.task_count);
+    set.both("STEP_NUM_TASKS", task_count_of(launch));
     set.both("STEP_TASKS_PER_NODE", repeated_list(launch.tasks_per_node));
   }
   const std::vector<std::string> gpus = gpus_of(launch, local);

@@ -40,7 +40,8 @@ Result<std::vector<TaskOrder>> plan_tasks(const proto::LaunchRun& launch,
   const JobPayload& payload = launch.payload;
   const bool batch = payload.mode == LaunchMode::batch;
   // What an earlier run or another node wrote is not ours to wipe out.
-  const bool fresh = launch.run.restart == 0 && (batch || launch.nodes.size() == 1);
+  const bool alone = launch.nodes.size() == 1 && !launch.spec.is_elastic();
+  const bool fresh = launch.run.restart == 0 && (batch || alone);
   std::set<std::string> seen;
   std::vector<TaskOrder> tasks(task_count_of(launch));
   for (std::uint32_t local = 0; local < tasks.size(); ++local) {

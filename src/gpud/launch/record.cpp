@@ -132,15 +132,23 @@ Result<std::string> record_read(int fd) {
 }
 
 std::string run_name(RunId run) {
-  return std::to_string(run.job.value) + '.' + std::to_string(run.restart);
+  std::string name = std::to_string(run.job.value) + '.' + std::to_string(run.restart);
+  if (run.growth > 0) name += '.' + std::to_string(run.growth);
+  return name;
 }
 
 std::optional<RunId> run_from_name(std::string_view name) {
   const std::size_t dot = name.find('.');
   if (dot == std::string_view::npos) return std::nullopt;
   RunId run;
-  if (!number_from(name.substr(0, dot), run.job.value) ||
-      !number_from(name.substr(dot + 1), run.restart) || !run.job)
+  std::string_view restart = name.substr(dot + 1);
+  if (const std::size_t second = restart.find('.'); second != std::string_view::npos) {
+    if (!number_from(restart.substr(second + 1), run.growth) || run.growth == 0)
+      return std::nullopt;
+    restart = restart.substr(0, second);
+  }
+  if (!number_from(name.substr(0, dot), run.job.value) || !number_from(restart, run.restart) ||
+      !run.job)
     return std::nullopt;
   return run;
 }

@@ -107,7 +107,8 @@ TEST(JobJson, ARunningJob) {
       R"("end_time":null,"reason":null,"reason_detail":null,"restarts":0,"exit_code":null,)"
       R"("exit_signal":null,"time_limit_seconds":7200,"elapsed_seconds":3723,"tasks":2,"cpus":8,)"
       R"("queue":null,"priority":50,"preemptible":true,"preemptions":0,"displaced":null,)"
-      R"("expected_start_time":null,"nodelist":null,"exclude":null,"constraint":null})");
+      R"("expected_start_time":null,"nodelist":null,"exclude":null,"constraint":null,)"
+      R"("nodes_min":2,"nodes_max":null})");
 }
 
 TEST(JobJson, AWaitingJob) {
@@ -120,7 +121,8 @@ TEST(JobJson, AWaitingJob) {
       R"("exit_signal":null,"time_limit_seconds":null,"elapsed_seconds":null,"tasks":1,"cpus":1,)"
       R"("queue":null,"priority":50,"preemptible":true,"preemptions":0,"displaced":null,)"
       R"("expected_start_time":"2026-11-16T03:00:00Z",)"
-      R"("nodelist":"dgx[1-4]","exclude":"dgx2","constraint":"v100&lab"})");
+      R"("nodelist":"dgx[1-4]","exclude":"dgx2","constraint":"v100&lab","nodes_min":null,)"
+      R"("nodes_max":null})");
 }
 
 TEST(JobJson, HowAJobEnded) {

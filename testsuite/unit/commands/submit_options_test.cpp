@@ -20,6 +20,7 @@ std::string text_of(const JobSpec& spec) {
   if (spec.task.gpu_memory_mib != 0) text += format(", {} MiB", spec.task.gpu_memory_mib);
   if (spec.node.memory_bytes != 0) text += format(", {} bytes", spec.node.memory_bytes);
   if (spec.time_limit_seconds != 0) text += format(", {} s", spec.time_limit_seconds);
+  if (spec.is_elastic()) text += format(", up to {} nodes", spec.node_count_max);
   if (!spec.requeue) text += ", no requeue";
   if (!spec.queue.empty()) text += ", queue " + spec.queue.str();
   if (spec.priority != 0) text += format(", priority {}", spec.priority);
@@ -117,6 +118,24 @@ TEST(SubmitOptions, VariablesOfARunningJobAreNotOptions) {
             "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs");
 }
 
+TEST(SubmitOptions, ARangeOfNodes) {
+  EXPECT_EQ(line("-N 4-8"), "job.sh in default, train, 4 nodes, 4 tasks, 0+0 GPUs, up to 8 nodes");
+  EXPECT_EQ(line("-N 2-3 --ntasks-per-node 4 -g 1"),
+            "job.sh in default, train, 2 nodes, 8 tasks, 1+0 GPUs, up to 3 nodes");
+  EXPECT_EQ(line("-N 2-3 --gpus-per-node 8"),
+            "job.sh in default, train, 2 nodes, 2 tasks, 0+8 GPUs, up to 3 nodes");
+  EXPECT_EQ(line("-N 4-4"), "job.sh in default, train, 4 nodes, 4 tasks, 0+0 GPUs");
+  EXPECT_EQ(line("-N 4-8 -N 2"), "job.sh in default, train, 2 nodes, 2 tasks, 0+0 GPUs");
+  for (const char* range : {"8-4", "0-4", "4-", "4-x", "4-100001", "4-8-9"})
+    EXPECT_EQ(line(std::string("-N ") + range),
+              format("--nodes: '{}' is no range of nodes; write 4-8 for at least 4 and up to 8, at "
+                     "most 100000",
+                     range));
+  EXPECT_EQ(line("-N 2-4 -G 8"),
+            "--gpus counts the whole job, and this one has 2 to 4 nodes: give --gpus-per-node or "
+            "-g");
+}
+
 TEST(SubmitOptions, APartOfAGpu) {
   EXPECT_EQ(line("-g 0.5"), "job.sh in default, train, 0 nodes, 1 tasks, 1+0 GPUs, share 500000");
   EXPECT_EQ(line("--gpu 0.25 --gpu-devices 2"),
@@ -156,8 +175,6 @@ TEST(SubmitOptions, ValuesThatALaterReleaseWillKnow) {
   EXPECT_EQ(
       line("--gpus=a100:2"),
       "--gpus: 'a100:2': choosing a GPU type is not available in this release; give a number");
-  EXPECT_EQ(line("-N 2-4"),
-            "--nodes: '2-4': a range of nodes is not available in this release; give one number");
 }
 
 TEST(SubmitOptions, BadValuesNameTheOption) {
@@ -181,7 +198,8 @@ TEST(SubmitOptions, ErrorsInAScriptNameLineAndColumn) {
   EXPECT_EQ(job("#ROTA --wait\n", {}, ""),
             "job.sh:1:7: '--wait' belongs on the command line, not in a script");
   EXPECT_EQ(job("#ROTA -N 1 --\n", {}, ""), "job.sh:1:12: '--' has no meaning in a script");
-  EXPECT_EQ(job("#ROTA -N\n#ROTA 2\n", {}, ""), "job.sh:1:7: option '-N' needs an argument: N")
+  EXPECT_EQ(job("#ROTA -N\n#ROTA 2\n", {}, ""),
+            "job.sh:1:7: option '-N' needs an argument: N[-MAX]")
       << "an option and its argument stand on one line";
 }
 

@@ -45,7 +45,7 @@ struct Fixture {
   void fail(NodeId node, JobId job, bool by_node = true, const std::string& why = "disk full") {
     RunEnd end{.cause = EndCause::launch_failed, .detail = why};
     end.by_node = by_node;
-    engine.run_ended(node, engine.find(job)->run(), end, {}, at);
+    engine.run_ended(node, {job, engine.find(job)->restarts}, end, {}, at);
   }
   /// Time goes on, the node is heard, the engine ticks.
   std::string after(int count) {

@@ -151,6 +151,17 @@ TEST(ValidateSpec, NamesTheFieldThatIsWrong) {
             "invalid job: 5 nodes for 4 tasks: every node needs at least one task");
   EXPECT_EQ(spec_after([](JobSpec& s) { s.node_count = 100'001; }),
             "invalid job: the number of nodes is 100001, it must be 0 to 100000");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.node_count_max = 5; }),
+            "invalid job: an elastic job says how many nodes it needs at least: 1 or more");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.node_count = s.node_count_max = 4; }),
+            "invalid job: the largest number of nodes is 4, it must be 5 to 100000");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.node_count = 3, s.node_count_max = 4; }),
+            "invalid job: an elastic job has the same number of tasks on every node; 4 tasks do "
+            "not divide into 3 nodes");
+  EXPECT_EQ(spec_after(
+                [](JobSpec& s) { s.node_count = 1, s.task_count = 20, s.node_count_max = 60'000; }),
+            "invalid job: 60000 nodes with 20 tasks each are 1200000 tasks, at most 1000000 are "
+            "allowed");
   EXPECT_EQ(spec_after([](JobSpec& s) { s.task.gpu_count = 1025; }),
             "invalid job: GPUs per task is 1025, it must be 0 to 1024");
   EXPECT_EQ(spec_after([](JobSpec& s) { s.node.gpu_count = 1025; }),

@@ -16,7 +16,8 @@ namespace {
 /// A small cluster with a policy like rctld's; what has to make way is gone before the next pass.
 class DrawnCluster {
  public:
-  DrawnCluster(std::uint32_t seed, const Policy& policy) : random_(seed), scheduler_(policy) {
+  DrawnCluster(std::uint32_t seed, const Policy& policy, bool elastic)
+      : elastic_(elastic), random_(seed), scheduler_(policy) {
     Org org;
     for (std::uint64_t i = 0; i < draw(2, 5); ++i) {
       Project& project = org.projects.emplace_back();
@@ -49,6 +50,8 @@ class DrawnCluster {
     if (draw(0, 3) == 0) {
       job.spec.node_count = static_cast<std::uint32_t>(draw(1, 3));
       job.spec.task_count = job.spec.node_count;
+      if (elastic_)
+        job.spec.node_count_max = job.spec.node_count + static_cast<std::uint32_t>(draw(1, 4));
     }
     if (draw(0, 3) == 0) job.spec.priority = 80;
     if (draw(0, 7) == 0) job.spec.preemptibility = Preemptibility::no;
@@ -68,10 +71,18 @@ class DrawnCluster {
     for (std::uint32_t passes = 1; passes < most; ++passes) {
       const Plan plan = scheduler_.plan(now_);
       if (plan.starts.empty() && plan.evictions.empty()) return passes;
-      for (const Start& start : plan.starts)
-        jobs_.at(start.job).last.edit().placement = start.placement;
+      for (const Start& start : plan.starts) {
+        Placement& placement = jobs_.at(start.job).last.edit().placement;
+        EXPECT_EQ(start.grows, !placement.empty());
+        EXPECT_EQ(start.grows, start.placement.front().task_first != 0u);
+        placement.insert(placement.end(), start.placement.begin(), start.placement.end());
+      }
       for (const Eviction& eviction : plan.evictions) {
         Job& job = jobs_.at(eviction.job);
+        if (!eviction.nodes.empty()) {
+          shrink(job, eviction.nodes);
+          continue;
+        }
         end(job);
         ++job.preemptions;
         scheduler_.add_waiting(job, now_);
@@ -81,12 +92,23 @@ class DrawnCluster {
   }
 
  private:
+  void shrink(Job& job, const std::vector<NodeId>& nodes) {
+    Placement& placement = job.last.edit().placement;
+    for (const NodeId id : nodes) {
+      scheduler_.release(job.id, id, true);
+      EXPECT_EQ(std::erase_if(placement, [id](const NodePart& part) { return part.node == id; }),
+                1u);
+    }
+    EXPECT_GE(placement.size(), job.spec.node_count);
+  }
+
   void end(Job& job) {
     for (const NodePart& part : job.last->placement) scheduler_.release(job.id, part.node);
     scheduler_.remove(job.id);
     job.last.reset();
   }
 
+  const bool elastic_;  // some of the gangs are
   std::mt19937 random_;
   Scheduler scheduler_;
   std::map<JobId, Job> jobs_;
@@ -94,10 +116,10 @@ class DrawnCluster {
   std::int64_t now_ = 1000;
 };
 
-void expect_rest(std::uint32_t seed_last, const Policy& policy) {
+void expect_rest(std::uint32_t seed_last, const Policy& policy, bool elastic = false) {
   constexpr std::uint32_t most = 50;
   for (std::uint32_t seed = 1; seed <= seed_last; ++seed) {
-    DrawnCluster cluster(seed, policy);
+    DrawnCluster cluster(seed, policy, elastic);
     for (int step = 0; step < 25; ++step) {
       for (std::uint64_t i = cluster.draw(0, 4); i > 0; --i) cluster.submit();
       cluster.end_some();
@@ -107,6 +129,8 @@ void expect_rest(std::uint32_t seed_last, const Policy& policy) {
 }
 
 TEST(Rest, PassesComeToRestWhileNothingHappens) { expect_rest(500, live_policy()); }
+
+TEST(Rest, SoTheyDoWithJobsThatGrowAndShrink) { expect_rest(500, live_policy(), true); }
 
 // Without the rest that evicted jobs get, which would hide what else goes round. The rules alone go
 // round too, but in none of these.
