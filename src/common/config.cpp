@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/config_table.h"
+#include "common/config_topology.h"
 #include "common/escape.h"
 #include "common/format.h"
 #include "common/lower.h"
@@ -58,8 +59,13 @@ class Reader {
         return at(value,
                   format("keys are needed below '{}:', each on a line of its own and indented",
                          name.text));
-      ROTA_CHECK(name.text == config_groups_section ? read_groups(value)
-                                                    : read_keys(name.text, value));
+      if (name.text == config_groups_section) {
+        ROTA_CHECK(read_groups(value));
+      } else if (name.text == config_topology_section) {
+        ROTA_TRY(config_.topology, config_read_topology(value, name_));
+      } else {
+        ROTA_CHECK(read_keys(name.text, value));
+      }
     }
     return {};
   }
@@ -120,7 +126,7 @@ class Reader {
         return at(node, format("{} is no section; write '{}:' and below it, indented, '{}:'",
                                quoted(section), section_of(key.name), short_name_of(key.name)));
     }
-    sections.push_back(config_groups_section);
+    sections.insert(sections.end(), {config_groups_section, config_topology_section});
     if (std::find(sections.begin(), sections.end(), section) != sections.end()) return {};
     if (const auto meant = nearest(section, sections); !meant.empty())
       return at(node, format("unknown section {}; did you mean '{}'?", quoted(section), meant));

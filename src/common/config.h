@@ -17,6 +17,18 @@ struct NamedNodes {
   std::vector<std::string> nodes;  // ascending, each once
 };
 
+/// Where some of the nodes lie: one name for each level, wide to narrow.
+struct NetworkPlace {
+  std::vector<std::string> path;
+  std::vector<std::string> nodes;  // ascending, each once and in no other place
+};
+
+/// The places of the network that nodes lie in. Nodes that no place names are outside of it.
+struct NetworkTopology {
+  std::vector<std::string> levels;  // wide to narrow; none: the site has not said
+  std::vector<NetworkPlace> places;
+};
+
 /// All of rota.yaml as values. A key that the file leaves out keeps the default shown here.
 struct Config {
   std::string cluster_name = "rota";
@@ -55,6 +67,7 @@ struct Config {
   Duration scheduler_history_half_life{};
 
   std::vector<NamedNodes> node_groups;  // by name, in any case of letters
+  NetworkTopology topology;
 
   std::string node_name;
   std::string node_listen = "0.0.0.0:7118";
@@ -78,8 +91,9 @@ struct ConfigKey {
   std::string_view help;          // one line
 };
 std::span<const ConfigKey> config_keys();
-/// The one section whose keys are names that the site chooses, each with a host list.
+/// Sections in which names stand that the site chooses, and host lists.
 inline constexpr std::string_view config_groups_section = "node_groups";
+inline constexpr std::string_view config_topology_section = "topology";
 
 /// Reads and checks `path`. Errors carry file, line, column, what is wrong and, for an unknown key,
 /// the nearest known one: "rota.yaml:12:3: unknown key 'nodes.hartbeat'; did you mean

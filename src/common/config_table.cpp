@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t string_bytes_max = 1024;
 constexpr std::size_t groups_max = 1'000;
-constexpr std::size_t group_name_bytes_max = 64;
+constexpr std::size_t chosen_name_bytes_max = 64;
 /// Of all groups together, a node counted in each: what a controller looks through for every node.
 constexpr std::size_t grouped_nodes_max = 200'000;
 
@@ -330,10 +330,14 @@ Result<void> config_assign(Config& config, std::string_view name, const std::str
 
 Result<void> config_check_group_name(std::string_view name) {
   if (name == "none") return must("'none' means that there is no group; choose another name");
+  return config_check_name("a group", name);
+}
+
+Result<void> config_check_name(std::string_view what, std::string_view name) {
   if (!name.empty() && !std::isalnum(static_cast<unsigned char>(name.front())))
-    return must(format("the name of a group begins with a letter or digit, not {}", quoted(name)));
-  if (auto good = is_name_of(name, group_name_bytes_max); !good)
-    return must(format("the name of a group {}, not {}", good.error().detail, quoted(name)));
+    return must(format("the name of {} begins with a letter or digit, not {}", what, quoted(name)));
+  if (auto good = is_name_of(name, chosen_name_bytes_max); !good)
+    return must(format("the name of {} {}, not {}", what, good.error().detail, quoted(name)));
   return {};
 }
 
