@@ -234,6 +234,7 @@ Result<void> validate(const JobSpec& spec) {
     return invalid(format("the time limit is {} s, it must be 0 to {}", spec.time_limit_seconds,
                           JobBounds::time_limit_seconds_max));
   ROTA_CHECK(validate(*spec.nodes));
+  ROTA_CHECK(validate(*spec.topology));
   if (spec.signal > JobBounds::signal_max)
     return invalid(format("the signal is {}, it must be 1 to {}, or 0 for SIGTERM", spec.signal,
                           JobBounds::signal_max));

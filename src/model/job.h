@@ -14,6 +14,7 @@
 #include "model/ids.h"
 #include "model/node_wish.h"
 #include "model/placement.h"
+#include "model/topology_request.h"
 
 namespace rota {
 
@@ -115,6 +116,7 @@ struct JobSpec {
   NodeRequest node;
   std::int64_t time_limit_seconds = 0;  // 0: none
   Box<NodeWish> nodes;                  // that it may run on; hardly any job says
+  Box<TopologyRequest> topology;        // how close together; the same
 
   bool is_elastic() const { return node_count_max > 0; }
   /// On each node of an elastic job.
@@ -136,14 +138,20 @@ struct JobSpec {
   static auto fields(auto& m) {
     return std::tie(m.name, m.project, m.kind, m.task_count, m.node_count, m.task, m.node,
                     m.time_limit_seconds, m.requeue, m.queue, m.priority, m.preemptibility,
-                    m.signal, m.signal_seconds, m.grace_seconds, wish_of(m), m.node_count_max);
+                    m.signal, m.signal_seconds, m.grace_seconds, wish_of(m), m.node_count_max,
+                    topology_of(m));
   }
   /// Told when all fields have been read.
-  void decoded() { nodes.tidy(); }
+  void decoded() {
+    nodes.tidy();
+    topology.tidy();
+  }
 
  private:
   static const NodeWish& wish_of(const JobSpec& spec) { return *spec.nodes; }
   static NodeWish& wish_of(JobSpec& spec) { return spec.nodes.edit(); }
+  static const TopologyRequest& topology_of(const JobSpec& spec) { return *spec.topology; }
+  static TopologyRequest& topology_of(JobSpec& spec) { return spec.topology.edit(); }
 };
 
 /// A soft and a hard limit as setrlimit takes them; all-ones is unlimited.
@@ -289,12 +297,16 @@ struct JobView {
   std::string displaced;        // who took its place last, and by what right
   std::int64_t gpu_amount = 0;  // of gpu_unit: held, or asked for
   WallTime expected_start;      // while it waits and a place is kept for it: by then, at the latest
+  // The narrowest place of the topology that all its nodes lie in; "": none, or it has none.
+  std::string place_level;  // "rack"
+  std::string place;        // "block-a/rack-1"
 
   friend bool operator==(const JobView&, const JobView&) = default;
   static auto fields(auto& m) {
     return std::tie(m.id, m.spec, m.owner, m.state, m.restarts, m.gpu_count, m.nodes, m.submit_time,
                     m.start_time, m.end_time, m.exit_code, m.exit_signal, m.elapsed_ms, m.wait,
-                    m.reason, m.preemptions, m.displaced, m.gpu_amount, m.expected_start);
+                    m.reason, m.preemptions, m.displaced, m.gpu_amount, m.expected_start,
+                    m.place_level, m.place);
   }
 };
 

@@ -79,11 +79,13 @@ struct NodeView {
   std::vector<GpuShare> gpu_sharers;  // by GPU, then job
   std::string type;                   // as node_type() says
   std::vector<std::string> groups;    // of rota.yaml that it is in, by name
+  std::string place;                  // in the topology of rota.yaml: "block-a/rack-1"; "": none
 
   friend bool operator==(const NodeView&, const NodeView&) = default;
   static auto fields(auto& m) {
     return std::tie(m.id, m.identity, m.state, m.reason, m.since, m.inventory, m.cpus_held,
-                    m.memory_held_bytes, m.gpu_holders, m.usage, m.gpu_sharers, m.type, m.groups);
+                    m.memory_held_bytes, m.gpu_holders, m.usage, m.gpu_sharers, m.type, m.groups,
+                    m.place);
   }
 };
 
