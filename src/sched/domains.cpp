@@ -7,12 +7,6 @@
 namespace rota::sched {
 namespace {
 
-NodeList intersection(const NodeList& a, const NodeList& b) {
-  NodeList both;
-  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
-  return both;
-}
-
 std::int64_t divide(std::int64_t room, std::int64_t each) {
   return each <= 0 ? std::numeric_limits<std::int64_t>::max()
                    : std::max<std::int64_t>(0, room) / each;
@@ -60,42 +54,81 @@ Amount free_of(const FleetNode& node) {
 }  // namespace
 
 DomainSearch::DomainSearch(const World& world, const SchedJob& job,
-                           const std::vector<std::uint32_t>& tasks, const NodeList& placed)
-    : world_(world), placed_(placed) {
-  std::sort(placed_.begin(), placed_.end());
-  placed_.erase(std::unique(placed_.begin(), placed_.end()), placed_.end());
-  task_count_ = static_cast<std::int64_t>(tasks.size());
-  request_ = world.estimate(job, tasks);
+                           const std::vector<std::uint32_t>& tasks, const TopologyWish& wish,
+                           const NodeList& nodes, const NodeList& placed)
+    : world_(world),
+      topology_(world.topologies[wish.topology]),
+      wish_(wish),
+      nodes_(nodes),
+      request_(world.estimate(job, tasks)),
+      task_count_(static_cast<std::int64_t>(tasks.size())),
+      is_apart_(job.shape->lie == Lie::apart),
+      rooms_(topology_.size()) {
+  measure(job, tasks);
+  for (const NodeIndex node : nodes_) add_room(node);
+  if (!wish.preferred && !wish.required) {
+    order_.push_back(all_nodes);
+    return;
+  }
+  // Levels count from wide to narrow: 0 is the widest.
+  const std::uint32_t narrowest = std::max(wish.preferred.value_or(0), wish.required.value_or(0));
+  const std::uint32_t widest = wish.required.value_or(0);
+  for (std::uint32_t level = narrowest + 1; level-- > widest;) {
+    std::vector<std::uint32_t> places;
+    collect(0, level, true, places);
+    for (const auto place : places)
+      if (!wish.required || placed.empty() || has_one_of(place, placed)) order_.push_back(place);
+  }
+  if (!wish.required && could_hold(rooms_[all_nodes])) order_.push_back(all_nodes);
+}
+
+/// How large the tasks are, and whether they can be counted.
+void DomainSearch::measure(const SchedJob& job, const std::vector<std::uint32_t>& tasks) {
   bool first = true;
   for (const auto task : tasks) {
     const Demand& demand = job.demand(task);
     if (first) {
-      largest_ = demand;
+      largest_ = smallest_ = demand;
       first = false;
       continue;
     }
     if (demand.gpu != largest_.gpu || demand.mig != largest_.mig) is_uniform_ = false;
-    largest_.devices = std::max(largest_.devices, demand.devices);
-    largest_.portion = std::max(largest_.portion, demand.portion);
-    largest_.memory_mib = std::max(largest_.memory_mib, demand.memory_mib);
-    largest_.cpu_milli = std::max(largest_.cpu_milli, demand.cpu_milli);
-    largest_.memory_bytes = std::max(largest_.memory_bytes, demand.memory_bytes);
+    const auto widen = [&](auto Demand::*part) {
+      largest_.*part = std::max(largest_.*part, demand.*part);
+      smallest_.*part = std::min(smallest_.*part, demand.*part);
+    };
+    widen(&Demand::devices);
+    widen(&Demand::portion);
+    widen(&Demand::memory_mib);
+    widen(&Demand::cpu_milli);
+    widen(&Demand::memory_bytes);
+  }
+  is_even_ = largest_ == smallest_;
+}
+
+/// To every place that the node lies in; outside of them all it still counts for `all_nodes`.
+void DomainSearch::add_room(NodeIndex index) {
+  const FleetNode& node = world_.fleet.at(index);
+  if (!node.usable) return;
+  const auto count = [&](const Demand& demand) {
+    return std::min(tasks_that_fit(node, demand),
+                    is_apart_ ? 1 : std::numeric_limits<std::int64_t>::max());
+  };
+  const Amount free = free_of(node);
+  const std::int64_t tasks = count(largest_);
+  const std::int64_t most = is_even_ ? tasks : count(smallest_);
+  for (std::uint32_t at = topology_.place_of(index);; at = topology_.at(at).parent) {
+    Room& room = rooms_[at];
+    room.free += free;
+    room.tasks += tasks;
+    room.tasks_most += most;
+    if (at == all_nodes) return;
   }
 }
 
-DomainSearch::Room DomainSearch::room_of(const NodeList& nodes) const {
-  Room room;
-  for (const NodeIndex index : nodes) {
-    const FleetNode& node = world_.fleet.at(index);
-    if (!node.usable) continue;
-    room.free += free_of(node);
-    room.tasks += tasks_that_fit(node, largest_);
-  }
-  return room;
-}
-
+/// True where it is not certain that there is no room.
 bool DomainSearch::could_hold(const Room& room) const {
-  return is_uniform_ ? room.tasks >= task_count_ : within(request_, room.free);
+  return is_uniform_ ? room.tasks_most >= task_count_ : within(request_, room.free);
 }
 
 double DomainSearch::fullness(const Room& room) const {
@@ -104,11 +137,17 @@ double DomainSearch::fullness(const Room& room) const {
   return static_cast<double>(request_[r]) / static_cast<double>(room.free[r]);
 }
 
-/// Domains of `level` below `domain`, in the tree's order by fullness.
-void DomainSearch::collect(const Topology& topology, std::uint32_t domain, std::uint32_t depth,
-                           std::uint32_t level, const NodeList& nodes,
+bool DomainSearch::has_one_of(std::uint32_t domain, const NodeList& placed) const {
+  const std::uint32_t level = topology_.at(domain).depth - 1;
+  return std::any_of(placed.begin(), placed.end(),
+                     [&](NodeIndex node) { return topology_.place_of(node, level) == domain; });
+}
+
+/// Places of `level` below `domain`, in the tree's order by fullness; `that_hold`: only those that
+/// could take all tasks.
+void DomainSearch::collect(std::uint32_t domain, std::uint32_t level, bool that_hold,
                            std::vector<std::uint32_t>& found) const {
-  if (depth == level + 1) {
+  if (topology_.at(domain).depth == level + 1) {
     found.push_back(domain);
     return;
   }
@@ -117,77 +156,35 @@ void DomainSearch::collect(const Topology& topology, std::uint32_t domain, std::
     double fullness;
   };
   std::vector<Candidate> candidates;
-  for (const auto child : topology.at(domain).children) {
-    const Room room = room_of(intersection(topology.at(child).nodes, nodes));
-    candidates.push_back({child, fullness(room)});
-  }
+  for (const auto child : topology_.at(domain).children)
+    if (!that_hold || could_hold(rooms_[child]))
+      candidates.push_back({child, fullness(rooms_[child])});
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.fullness > b.fullness; });
-  for (const Candidate& candidate : candidates)
-    collect(topology, candidate.domain, depth + 1, level, nodes, found);
+  for (const Candidate& candidate : candidates) collect(candidate.domain, level, that_hold, found);
 }
 
-/// Within a place wider than preferred, the preferred places with most room come first, so that the
-/// job spans few of them.
-std::vector<std::pair<NodeIndex, std::int64_t>> DomainSearch::scores(const Topology& topology,
-                                                                     std::uint32_t level,
-                                                                     const NodeList& nodes) const {
+DomainChoice DomainSearch::choice(std::uint32_t domain) const {
+  DomainChoice choice;
+  choice.nodes = nodes_in(domain);
+  if (!wish_.preferred || topology_.at(domain).depth > *wish_.preferred) return choice;
+  // Within a place wider than preferred, the preferred places with most room come first, so that
+  // the job spans few of them.
   std::vector<std::uint32_t> places;
-  collect(topology, 0, 0, level, nodes, places);
-  struct Place {
-    NodeList nodes;
-    std::int64_t tasks;
-  };
-  std::vector<Place> ranked;
+  collect(domain, *wish_.preferred, false, places);
+  std::stable_sort(places.begin(), places.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return rooms_[a].tasks < rooms_[b].tasks;
+  });
+  std::int64_t score = 0;
   for (const auto place : places) {
-    NodeList inside = intersection(topology.at(place).nodes, nodes);
-    if (inside.empty()) continue;
-    const std::int64_t tasks = room_of(inside).tasks;
-    ranked.push_back({std::move(inside), tasks});
+    ++score;
+    for (const NodeIndex node : nodes_in(place)) choice.scores.emplace_back(node, score);
   }
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const Place& a, const Place& b) { return a.tasks < b.tasks; });
-  std::vector<std::pair<NodeIndex, std::int64_t>> scores;
-  for (std::size_t i = 0; i < ranked.size(); ++i)
-    for (const NodeIndex node : ranked[i].nodes)
-      scores.emplace_back(node, static_cast<std::int64_t>(i + 1));
-  return scores;
+  return choice;
 }
 
-std::vector<DomainChoice> DomainSearch::choices(const TopologyWish& wish,
-                                                const NodeList& nodes) const {
-  std::vector<DomainChoice> choices;
-  const Topology& topology = world_.topologies[wish.topology];
-  if (!wish.preferred && !wish.required) {
-    choices.push_back({nodes, {}});
-    return choices;
-  }
-  // Levels count from wide to narrow: 0 is the widest.
-  const std::uint32_t narrowest = std::max(wish.preferred.value_or(0), wish.required.value_or(0));
-  const std::uint32_t widest = wish.required.value_or(0);
-  for (std::uint32_t level = narrowest + 1; level-- > widest;) {
-    std::vector<std::uint32_t> places;
-    collect(topology, 0, 0, level, nodes, places);
-    for (const auto place : places) {
-      NodeList inside = intersection(topology.at(place).nodes, nodes);
-      if (inside.empty() || !could_hold(room_of(inside))) continue;
-      if (wish.required && !placed_.empty() && intersection(inside, placed_).empty() &&
-          intersection(topology.at(place).nodes, placed_).empty())
-        continue;
-      DomainChoice choice;
-      if (wish.preferred && level < *wish.preferred)
-        choice.scores = scores(topology, *wish.preferred, inside);
-      choice.nodes = std::move(inside);
-      choices.push_back(std::move(choice));
-    }
-  }
-  if (!wish.required) {
-    DomainChoice whole;
-    whole.nodes = nodes;
-    if (wish.preferred) whole.scores = scores(topology, *wish.preferred, nodes);
-    choices.push_back(std::move(whole));
-  }
-  return choices;
+NodeList DomainSearch::nodes_in(std::uint32_t domain) const {
+  return domain == all_nodes ? nodes_ : intersection(topology_.at(domain).nodes, nodes_);
 }
 
 }  // namespace rota::sched

@@ -16,35 +16,46 @@ struct DomainChoice {
 
 class DomainSearch {
  public:
-  /// `placed`: nodes where other tasks of the same group already are.
-  DomainSearch(const World& world, const SchedJob& job, const std::vector<std::uint32_t>& tasks,
-               const NodeList& placed);
+  /// The root of the topology stands for all nodes that are looked at, those outside of it too.
+  static constexpr std::uint32_t all_nodes = 0;
 
-  /// Narrow places before wide ones, fuller before emptier; only those that could hold the tasks,
-  /// within `nodes`.
-  std::vector<DomainChoice> choices(const TopologyWish& wish, const NodeList& nodes) const;
+  /// Within `nodes`, which outlive it. `placed`: where other tasks of the same group already are.
+  DomainSearch(const World& world, const SchedJob& job, const std::vector<std::uint32_t>& tasks,
+               const TopologyWish& wish, const NodeList& nodes, const NodeList& placed);
+
+  /// Places to try: narrow ones before wide ones, fuller before emptier; only those that could hold
+  /// the tasks.
+  const std::vector<std::uint32_t>& order() const { return order_; }
+  DomainChoice choice(std::uint32_t domain) const;
 
  private:
-  /// What a place has free, and whether the tasks could fit by count.
+  /// What a place has free, and how many of the tasks would fit by count.
   struct Room {
     Amount free;
-    std::int64_t tasks = 0;
+    std::int64_t tasks = 0;       // each as large as the largest
+    std::int64_t tasks_most = 0;  // each as small as the smallest
   };
-  Room room_of(const NodeList& nodes) const;
+  void measure(const SchedJob& job, const std::vector<std::uint32_t>& tasks);
+  void add_room(NodeIndex index);
   bool could_hold(const Room& room) const;
   double fullness(const Room& room) const;
-  void collect(const Topology& topology, std::uint32_t domain, std::uint32_t depth,
-               std::uint32_t level, const NodeList& nodes, std::vector<std::uint32_t>& found) const;
-  std::vector<std::pair<NodeIndex, std::int64_t>> scores(const Topology& topology,
-                                                         std::uint32_t level,
-                                                         const NodeList& nodes) const;
+  bool has_one_of(std::uint32_t domain, const NodeList& placed) const;
+  void collect(std::uint32_t domain, std::uint32_t level, bool that_hold,
+               std::vector<std::uint32_t>& found) const;
+  NodeList nodes_in(std::uint32_t domain) const;
 
   const World& world_;
-  Demand largest_;  // a task as large as the largest in everything
+  const Topology& topology_;
+  const TopologyWish& wish_;
+  const NodeList& nodes_;
+  Demand largest_, smallest_;  // a task as large as the largest in everything, and as small
   Amount request_;
   std::int64_t task_count_ = 0;
-  bool is_uniform_ = true;  // all tasks are of one kind: counting them is exact enough
-  NodeList placed_;
+  bool is_apart_ = false;    // a node takes one task
+  bool is_uniform_ = true;   // all tasks are of one kind: counting them is exact enough
+  bool is_even_ = true;      // and of one size
+  std::vector<Room> rooms_;  // by domain
+  std::vector<std::uint32_t> order_;
 };
 
 }  // namespace rota::sched

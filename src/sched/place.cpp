@@ -141,8 +141,9 @@ class Placing {
                       const std::vector<std::uint32_t>& tasks, const NodeList& placed,
                       const NodeList& nodes, Inside inside) {
     if (!wish) return inside(nodes);
-    DomainSearch search(world_, job(), tasks, placed);
-    for (const DomainChoice& choice : search.choices(*wish, nodes)) {
+    const DomainSearch search(world_, job(), tasks, *wish, nodes, placed);
+    for (const std::uint32_t domain : search.order()) {
+      const DomainChoice choice = search.choice(domain);
       const std::size_t mark = world_.mark();
       const std::size_t kept_mark = world_.reservations.mark();
       const auto scores_before = topology_scores_;
