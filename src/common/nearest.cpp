@@ -4,9 +4,14 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/escape.h"
+#include "common/format.h"
+#include "common/lower.h"
+
 namespace rota {
 namespace {
 
+constexpr std::size_t words_named_max = 10;
 constexpr std::size_t word_bytes_max = 64;  // longer words are no typing errors of ours
 
 /// Optimal string alignment: Levenshtein's distance, with a swap of neighbours counted once.
@@ -41,6 +46,20 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
     errors_max = errors;
   }
   return best;
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string_view>& known) {
+  std::vector<std::string> lower;
+  for (const std::string_view each : known) lower.push_back(lower_case(each));
+  const std::vector<std::string_view> words(lower.begin(), lower.end());
+  if (const auto meant = nearest(lower_case(word), words); !meant.empty()) {
+    const auto at = std::find(words.begin(), words.end(), meant);
+    return format("did you mean {}?", quoted(known[static_cast<std::size_t>(at - words.begin())]));
+  }
+  if (known.empty()) return "none is known";
+  const std::size_t shown = std::min(known.size(), words_named_max);
+  return format("known are {}{}", fmt::join(known.begin(), known.begin() + shown, ", "),
+                known.size() > shown ? format(" and {} more", known.size() - shown) : "");
 }
 
 }  // namespace rota

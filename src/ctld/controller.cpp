@@ -40,6 +40,7 @@ EngineSettings settings_from(const Config& config) {
   settings.time_limit_max_seconds = seconds(config.jobs_time_limit_max);
   settings.root_allowed = config.jobs_root_allowed;
   settings.node_groups = config.node_groups;
+  settings.topology = config.topology;
   settings.policy = sched::policy_from(config);
   return settings;
 }

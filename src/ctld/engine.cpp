@@ -7,6 +7,7 @@
 
 #include "common/assert.h"
 #include "common/format.h"
+#include "sched/topology_wish.h"
 
 namespace rota::ctld {
 
@@ -15,7 +16,7 @@ using sched::JobEvent;
 Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
     : settings_(std::move(settings)),
       job_last_(snapshot.job_last),
-      scheduler_(settings_.policy, settings_.node_groups),
+      scheduler_(settings_.policy, settings_.node_groups, settings_.topology),
       requests_(std::move(snapshot.requests), now.mono),
       org_(std::move(snapshot.org), snapshot.org_revision.revision,
            snapshot.org_revision.serial_last),
@@ -104,6 +105,7 @@ Result<void> Engine::admit(const Owner& owner, const std::vector<std::string>& g
   ROTA_CHECK(org_.admit(owner, groups,
                         {settings_.time_limit_default_seconds, settings_.time_limit_max_seconds},
                         spec));
+  ROTA_CHECK(sched::check(*spec.topology, scheduler_.topology()));
   // With no node known yet nothing can be said; else what all nodes together cannot hold is refused
   // now and not after a night in the queue.
   if (nodes_.empty()) return {};

@@ -37,6 +37,7 @@ struct EngineSettings {
   std::int64_t time_limit_max_seconds = 0;  // 0: none
   bool root_allowed = false;
   std::vector<NamedNodes> node_groups = {};
+  NetworkTopology topology = {};
   sched::Policy policy = sched::live_policy();
 };
 

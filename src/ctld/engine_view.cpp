@@ -62,6 +62,13 @@ JobView Engine::view(const Job& job) const {
     view.gpu_amount = scheduler_.gpu_amount(job.spec);
   }
   for (const NodeId id : job.last->nodes) view.nodes.push_back(nodes_.at(id).identity.name);
+  if (job.state != JobState::pending) {
+    const sched::Topology& topology = scheduler_.topology();
+    if (const std::uint32_t place = scheduler_.place_of_all(job.last->nodes); place != 0) {
+      view.place_level = topology.levels()[topology.at(place).depth - 1];
+      view.place = topology.path_of(place);
+    }
+  }
   view.submit_time = job.submit_time;
   view.start_time = job.last->start_time;
   view.end_time = job.end_time;
@@ -110,6 +117,7 @@ NodeView Engine::view(const Node& node) const {
   view.usage = node.usage;
   view.type = scheduler_.type_of(node.id);
   view.groups = scheduler_.groups_of(node.id);
+  view.place = scheduler_.topology().path_of(scheduler_.place_of_all({node.id}));
   return view;
 }
 

@@ -34,7 +34,7 @@ Demand demand_of(const JobSpec& spec, std::uint32_t tasks, bool with_node) {
 /// A gang of which every task is needed.
 std::shared_ptr<JobShape> gang_of(const std::vector<Demand>& demands, Lie lie, const NodeSet& set) {
   auto shape = std::make_shared<JobShape>();
-  shape->gang = Gang::simple(static_cast<std::uint32_t>(demands.size()));
+  shape->gang = Gang::simple(static_cast<std::uint32_t>(demands.size()), set.topology);
   shape->lie = lie;
   shape->spread = set.spread;
   shape->tasks.reserve(demands.size());
@@ -71,12 +71,40 @@ std::uint32_t tasks_when_empty(const JobSpec& spec, std::uint32_t node_count,
   return room_when_empty(rest, demand_of(spec, 1, false), spec.task_count);
 }
 
-bool fits_empty(const JobSpec& spec, std::uint32_t node_count, const Fleet& fleet,
-                const NodeSet& set, bool usable_only) {
+/// Nodes that a job has to lie on all together.
+struct Area {
+  const NodeList* nodes = nullptr;  // none: all there are
+  std::uint32_t to_come = 0;        // more of which nothing is known yet
+};
+
+/// Calls `visit` with all that the set has or, where a level is required, with each place of it.
+template <class Visit>
+void for_areas(const World& world, const NodeSet& set, Visit visit) {
+  if (!set.topology || !set.topology->required) return visit(Area{set.nodes.get()});
+  const Topology& topology = world.topologies[set.topology->topology];
+  for (const std::uint32_t place : topology.places_of(*set.topology->required)) {
+    const Domain& domain = topology.at(place);
+    if (set.nodes == nullptr) {
+      visit(Area{&domain.nodes, domain.to_come});
+      continue;
+    }
+    const NodeList both = intersection(domain.nodes, *set.nodes);
+    visit(Area{&both, domain.to_come});
+  }
+}
+
+enum class Count : std::uint8_t { usable, known, to_come_too };
+
+bool fits_empty(const JobSpec& spec, std::uint32_t node_count, const Fleet& fleet, const Area& area,
+                Count which) {
   std::vector<std::uint32_t> room;  // in tasks
   std::uint64_t total = 0;
-  for_nodes(fleet, set.nodes.get(), [&](const FleetNode& node) {
-    if (usable_only && !node.usable) return;
+  if (which == Count::to_come_too) {
+    room.assign(std::min(area.to_come, spec.task_count), spec.task_count);
+    total = std::uint64_t{area.to_come} * spec.task_count;
+  }
+  for_nodes(fleet, area.nodes, [&](const FleetNode& node) {
+    if (which == Count::usable && !node.usable) return;
     const std::uint32_t tasks = tasks_when_empty(spec, node_count, node);
     if (tasks == 0) return;
     room.push_back(tasks);
@@ -90,6 +118,31 @@ bool fits_empty(const JobSpec& spec, std::uint32_t node_count, const Fleet& flee
   return true;
 }
 
+bool fits_some_area(const JobSpec& spec, std::uint32_t node_count, const World& world,
+                    const NodeSet& set, Count which) {
+  bool fits = false;
+  for_areas(world, set, [&](const Area& area) {
+    fits = fits || fits_empty(spec, node_count, world.fleet, area, which);
+  });
+  return fits;
+}
+
+/// As few nodes of the area as could ever do; 0: all of them do not.
+std::uint32_t fewest_nodes(const JobSpec& spec, const Fleet& fleet, const Area& area) {
+  const std::size_t nodes = area.nodes == nullptr ? fleet.size() : area.nodes->size();
+  const auto most = std::min<std::uint32_t>(spec.task_count, static_cast<std::uint32_t>(nodes));
+  std::uint32_t low = 1, high = std::max<std::uint32_t>(most, 1);
+  if (!fits_empty(spec, high, fleet, area, Count::known)) return 0;
+  while (low < high) {  // more nodes never make it harder while there are as many
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (fits_empty(spec, middle, fleet, area, Count::known))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
 std::string counted(std::uint64_t count, const char* noun) {
   return format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
@@ -100,24 +153,18 @@ std::uint32_t tasks_of_node(std::uint32_t task_count, std::uint32_t node_count, 
   return task_count / node_count + (i < task_count % node_count ? 1 : 0);
 }
 
-std::uint32_t fixed_node_count(const JobSpec& spec, const Fleet& fleet, const NodeSet& set) {
+std::uint32_t fixed_node_count(const JobSpec& spec, const World& world, const NodeSet& set) {
   if (spec.node_count > 0) return spec.node_count;
   if (spec.task_count == 1) return 1;
   // What every node has to give besides the tasks' own makes the number of nodes matter, and so do
   // tasks that get parts of different GPUs there: as few as could ever do.
   if (spec.node == NodeRequest{} && !spec.task.shares_gpus()) return 0;
-  const std::size_t nodes = set.nodes == nullptr ? fleet.size() : set.nodes->size();
-  const auto most = std::min<std::uint32_t>(spec.task_count, static_cast<std::uint32_t>(nodes));
-  std::uint32_t low = 1, high = std::max<std::uint32_t>(most, 1);
-  if (!fits_empty(spec, high, fleet, set, false)) return 1;
-  while (low < high) {  // more nodes never make it harder while there are as many
-    const std::uint32_t middle = low + (high - low) / 2;
-    if (fits_empty(spec, middle, fleet, set, false))
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
+  std::uint32_t fewest = 0;
+  for_areas(world, set, [&](const Area& area) {
+    const std::uint32_t nodes = fewest_nodes(spec, world.fleet, area);
+    if (nodes > 0 && (fewest == 0 || nodes < fewest)) fewest = nodes;
+  });
+  return std::max<std::uint32_t>(fewest, 1);
 }
 
 std::string request_text(const JobSpec& spec) {
@@ -127,12 +174,13 @@ std::string request_text(const JobSpec& spec) {
   if (gpus > 0) text = format("{}{}, {}", gpu_part_text(spec.task), counted(gpus, "GPU"), text);
   if (spec.node_count > 0) text += format(" on {}", counted(spec.node_count, "node"));
   if (spec.is_elastic()) text += format(", up to {}", spec.node_count_max);
+  if (!spec.topology->required.empty()) text += format(" in one {}", spec.topology->required);
   return text;
 }
 
 JobShapes::Key JobShapes::key_of(const JobSpec& spec, const NodeSet& set) {
   return {spec.task_count, spec.node_count, spec.node_count_max, spec.task,
-          spec.node,       set.id,          set.spread};
+          spec.node,       set.id,          set.spread,          set.topology};
 }
 
 /// `nodes`: that its tasks are divided among; 0: each goes where it fits.
@@ -151,12 +199,12 @@ std::shared_ptr<const JobShape> JobShapes::make(const JobSpec& spec, std::uint32
   return made;
 }
 
-std::shared_ptr<const JobShape> JobShapes::shape_of(const JobSpec& spec, const Fleet& fleet,
+std::shared_ptr<const JobShape> JobShapes::shape_of(const JobSpec& spec, const World& world,
                                                     const NodeSet& set) {
   drop_unused();
   Entry& entry = entries_[key_of(spec, set)];
   auto shape = entry.shape.lock();
-  if (shape == nullptr) entry.shape = shape = make(spec, fixed_node_count(spec, fleet, set), set);
+  if (shape == nullptr) entry.shape = shape = make(spec, fixed_node_count(spec, world, set), set);
   return shape;
 }
 
@@ -175,27 +223,36 @@ std::shared_ptr<const JobShape> JobShapes::shape_of(const Placement& placement,
   const auto make = [&] {
     return gang_of(demands, demands.size() > 1 ? Lie::apart : Lie::free, set);
   };
-  auto& kept = held_[HeldKey{demands, set.nodes.get(), set.spread}];
+  auto& kept = held_[HeldKey{demands, set.nodes.get(), set.spread, set.topology}];
   auto shape = kept.lock();
   if (shape == nullptr) kept = shape = make();
   return shape;
 }
 
-Fit JobShapes::fit_of(const JobSpec& spec, const Fleet& fleet, const NodeSet& set) {
+static Fit find_fit(const JobSpec& spec, const World& world, const NodeSet& set) {
+  NodeSet anywhere = set;
+  anywhere.topology.reset();
+  // What all nodes together do not have is too much for any place, whoever may come.
+  if (!fits_some_area(spec, fixed_node_count(spec, world, anywhere), world, anywhere, Count::known))
+    return Fit::never;
+  const std::uint32_t nodes = fixed_node_count(spec, world, set);
+  if (fits_some_area(spec, nodes, world, set, Count::usable)) return Fit::yes;
+  if (fits_some_area(spec, nodes, world, set, Count::to_come_too)) return Fit::when_up;
+  return Fit::never;
+}
+
+Fit JobShapes::fit_of(const JobSpec& spec, const World& world, const NodeSet& set) {
   if (set.nodes != nullptr && set.nodes->empty()) return Fit::no_node;
   drop_unused();  // what is refused leaves an entry behind
   Entry& entry = entries_[key_of(spec, set)];
-  if (entry.fit_generation != fleet.generation()) {
-    const std::uint32_t nodes = fixed_node_count(spec, fleet, set);
-    entry.fit = fits_empty(spec, nodes, fleet, set, true)    ? Fit::yes
-                : fits_empty(spec, nodes, fleet, set, false) ? Fit::when_up
-                                                             : Fit::never;
-    entry.fit_generation = fleet.generation();
+  if (entry.fit_generation != world.fleet.generation()) {
+    entry.fit = find_fit(spec, world, set);
+    entry.fit_generation = world.fleet.generation();
   }
   return entry.fit;
 }
 
-JobShapes::Renewed JobShapes::renew(const Fleet& fleet) {
+JobShapes::Renewed JobShapes::renew(const World& world) {
   Renewed renewed;
   for (auto& [key, entry] : entries_) {
     const auto shape = entry.shape.lock();
@@ -204,8 +261,8 @@ JobShapes::Renewed JobShapes::renew(const Fleet& fleet) {
     spec.task_count = key.task_count;
     spec.task = key.task;
     spec.node = key.node;
-    const NodeSet set{key.set, shape->tasks.front().nodes, key.spread};
-    const std::uint32_t nodes = fixed_node_count(spec, fleet, set);
+    const NodeSet set{key.set, shape->tasks.front().nodes, key.spread, key.topology};
+    const std::uint32_t nodes = fixed_node_count(spec, world, set);
     if (nodes == shape->tasks.size()) continue;
     auto made = make(spec, nodes, set);
     entry.shape = made;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "model/placement.h"
 #include "sched/node_rules.h"
 #include "sched/workload.h"
+#include "sched/world.h"
 
 namespace rota::sched {
 
@@ -28,17 +30,18 @@ enum class Fit : std::uint8_t {
 /// scheduler is all that the job has on one node; without, it is one task of the job.
 class JobShapes {
  public:
-  std::shared_ptr<const JobShape> shape_of(const JobSpec& spec, const Fleet& fleet,
+  std::shared_ptr<const JobShape> shape_of(const JobSpec& spec, const World& world,
                                            const NodeSet& set);
   /// Of a job that holds these parts: a task for each of them.
   std::shared_ptr<const JobShape> shape_of(const Placement& placement, const NodeSet& set);
 
-  Fit fit_of(const JobSpec& spec, const Fleet& fleet, const NodeSet& set);
+  /// Where a level is required, nodes that its places are still to get count as large enough.
+  Fit fit_of(const JobSpec& spec, const World& world, const NodeSet& set);
 
   /// Shapes whose number of nodes follows from what nodes have, where that is another one now; and
   /// what they have to become.
   using Renewed = std::map<std::shared_ptr<const JobShape>, std::shared_ptr<const JobShape>>;
-  Renewed renew(const Fleet& fleet);
+  Renewed renew(const World& world);
 
  private:
   struct Key {
@@ -49,6 +52,7 @@ class JobShapes {
     NodeRequest node;
     std::uint64_t set = 0;  // of nodes that it may run on: NodeSet::id
     bool spread = false;
+    std::optional<TopologyWish> topology;
 
     friend auto operator<=>(const Key&, const Key&) = default;
   };
@@ -64,7 +68,8 @@ class JobShapes {
 
   std::map<Key, Entry> entries_;
   /// By what they hold and where they could go instead. A list lives as long as a shape with it.
-  using HeldKey = std::tuple<std::vector<Demand>, const NodeList*, bool>;
+  using HeldKey =
+      std::tuple<std::vector<Demand>, const NodeList*, bool, std::optional<TopologyWish>>;
   std::map<HeldKey, std::weak_ptr<const JobShape>> held_;
   std::size_t size_at_drop_ = 0;
 };
@@ -73,8 +78,8 @@ class JobShapes {
 /// be, the larger parts first.
 std::uint32_t tasks_of_node(std::uint32_t task_count, std::uint32_t node_count, std::uint32_t i);
 /// The nodes that the job's tasks are divided among; 0: each goes where it fits.
-std::uint32_t fixed_node_count(const JobSpec& spec, const Fleet& fleet, const NodeSet& set = {});
-/// "16 GPUs, 2 tasks of 4 CPUs on 2 nodes".
+std::uint32_t fixed_node_count(const JobSpec& spec, const World& world, const NodeSet& set);
+/// "16 GPUs, 2 tasks of 4 CPUs on 2 nodes in one rack".
 std::string request_text(const JobSpec& spec);
 
 }  // namespace rota::sched

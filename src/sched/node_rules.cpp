@@ -17,7 +17,6 @@ namespace {
 constexpr std::size_t sets_kept = 64;
 constexpr std::ptrdiff_t sets_max = 4096;  // of jobs that live: each may name most of the cluster
 constexpr long own_uses = 2;               // of a list of nodes, by the set that holds it
-constexpr std::size_t words_named_max = 10;
 
 /// The names of a host list that was checked when it came in.
 std::vector<std::string> sorted_names(const std::string& hosts) {
@@ -40,21 +39,6 @@ bool share_one(const std::vector<std::uint32_t>& a, const std::vector<std::uint3
 std::string listed(std::string_view one, std::string_view several,
                    const std::vector<std::string>& words) {
   return format("{} {}", words.size() == 1 ? one : several, fmt::join(words, " or "));
-}
-
-/// "did you mean 'dgx'?", or what there is.
-std::string suggestion(const std::string& word, const std::vector<std::string_view>& known) {
-  std::vector<std::string> lower;
-  for (const std::string_view each : known) lower.push_back(lower_case(each));
-  const std::vector<std::string_view> words(lower.begin(), lower.end());
-  if (const auto meant = nearest(lower_case(word), words); !meant.empty()) {
-    const auto at = std::find(words.begin(), words.end(), meant);
-    return format("did you mean {}?", quoted(known[static_cast<std::size_t>(at - words.begin())]));
-  }
-  if (known.empty()) return "none is known";
-  const std::size_t shown = std::min(known.size(), words_named_max);
-  return format("known are {}{}", fmt::join(known.begin(), known.begin() + shown, ", "),
-                known.size() > shown ? format(" and {} more", known.size() - shown) : "");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "model/node_wish.h"
 #include "model/project.h"
 #include "sched/fleet.h"
+#include "sched/workload.h"
 
 namespace rota::sched {
 
@@ -41,6 +43,7 @@ struct NodeSet {
   std::uint64_t id = 0;                   // never used twice; 0: all nodes
   std::shared_ptr<const NodeList> nodes;  // ascending; none: all
   bool spread = false;                    // its queue wants the emptiest first, not the fullest
+  std::optional<TopologyWish> topology;   // how close together; not for NodeRules to say
 };
 
 class NodeRules {

@@ -42,7 +42,7 @@ class Placing {
   Placed run() {
     const std::size_t mark = world_.mark();
     const std::size_t kept_mark = world_.reservations.mark();
-    if (!(is_plain() ? place_plain() : place_group(0, all_nodes()))) {
+    if (!(is_plain() ? place_plain() : place_by_topology())) {
       world_.undo_to(mark);
       world_.reservations.undo_to(kept_mark);
       return {false, by_quota_, would_delay_, most_placed_};
@@ -65,13 +65,29 @@ class Placing {
   }
 
   bool place_plain() {
-    if (job().shape->lie != Lie::few_nodes || tasks_.size() < 2) return place_all(options_.nodes);
-    const TaskShape& task = job().shape->tasks[tasks_.front()];
-    const auto chosen = choose_few_nodes(world_.fleet, nodes_for(task), *task.demand,
-                                         static_cast<std::uint32_t>(tasks_.size()), spreads());
+    if (!lies_on_few_nodes(tasks_)) return place_all(tasks_, options_.nodes);
+    return place_on_few_nodes(tasks_, nodes_for(job().shape->tasks[tasks_.front()]));
+  }
+
+  bool place_by_topology() {
+    // Rooms are counted place by place: not where all that is free together is too little.
+    if (!world_.fleet.has_mig() &&
+        world_.estimate(job(), tasks_, true)[Resource::gpu] > world_.fleet.gpu_free_total())
+      return false;
+    return place_group(0, nodes_for(place_of_all(*job().shape)));
+  }
+
+  bool lies_on_few_nodes(const std::vector<std::uint32_t>& tasks) const {
+    return job().shape->lie == Lie::few_nodes && tasks.size() > 1;
+  }
+
+  bool place_on_few_nodes(const std::vector<std::uint32_t>& tasks, const NodeList& nodes) {
+    const auto chosen =
+        choose_few_nodes(world_.fleet, nodes, *job().shape->tasks[tasks.front()].demand,
+                         static_cast<std::uint32_t>(tasks.size()), spreads());
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       const NodeList node{chosen[i]};
-      if (!place_task({job_, tasks_[i]}, &node)) return false;
+      if (!place_task({job_, tasks[i]}, &node)) return false;
       most_placed_ = std::max(most_placed_, ++placed_);
     }
     return !chosen.empty();
@@ -87,8 +103,8 @@ class Placing {
     return both;
   }
 
-  bool place_all(const NodeList* nodes) {
-    for (const auto task : tasks_) {
+  bool place_all(const std::vector<std::uint32_t>& tasks, const NodeList* nodes) {
+    for (const auto task : tasks) {
       if (!place_task({job_, task}, nodes)) return false;
       most_placed_ = std::max(most_placed_, ++placed_);
     }
@@ -146,14 +162,16 @@ class Placing {
       const DomainChoice choice = search.choice(domain);
       const std::size_t mark = world_.mark();
       const std::size_t kept_mark = world_.reservations.mark();
+      const std::uint32_t placed_before = placed_;
       const auto scores_before = topology_scores_;
-      if (world_.policy.prefer_topology)
+      if (world_.policy.prefer_topology && !choice.scores.empty()) {
+        topology_scores_.resize(world_.fleet.size());
         for (const auto& [node, score] : choice.scores) topology_scores_[node] = score;
-      if (inside(choice.nodes)) {
-        topology_scores_ = scores_before;
-        return true;
       }
+      const bool found = inside(choice.nodes);
       topology_scores_ = scores_before;
+      if (found) return true;
+      placed_ = placed_before;
       world_.undo_to(mark);
       world_.reservations.undo_to(kept_mark);
     }
@@ -179,13 +197,40 @@ class Placing {
     if (tasks.empty()) return true;
     const auto placed = nodes_of_placed([set](std::uint32_t other) { return other == set; });
     return in_some_domain(gang().sets[set].topology, tasks, placed, nodes,
-                          [&](const NodeList& inside) {
-                            for (const auto task : tasks) {
-                              if (!place_task({job_, task}, &inside)) return false;
-                              most_placed_ = std::max(most_placed_, ++placed_);
-                            }
-                            return true;
-                          });
+                          [&](const NodeList& inside) { return place_inside(tasks, inside); });
+  }
+
+  bool place_inside(const std::vector<std::uint32_t>& tasks, const NodeList& nodes) {
+    if (topology_scores_.empty())
+      return lies_on_few_nodes(tasks) ? place_on_few_nodes(tasks, nodes) : place_all(tasks, &nodes);
+    NodeList ordered = nodes;
+    std::stable_sort(ordered.begin(), ordered.end(), [this](NodeIndex a, NodeIndex b) {
+      return topology_score(a) > topology_score(b);
+    });
+    if (!lies_on_few_nodes(tasks)) return place_all(tasks, &ordered);
+    NodeList best = best_that_hold(tasks, ordered, true);
+    if (best.empty()) best = best_that_hold(tasks, ordered, false);
+    return place_on_few_nodes(tasks, best);
+  }
+
+  /// The first of these nodes that together take the tasks, with all that have as high a score;
+  /// none: all of them do not.
+  NodeList best_that_hold(const std::vector<std::uint32_t>& tasks, const NodeList& ordered,
+                          bool now) const {
+    const auto count = static_cast<std::uint32_t>(tasks.size());
+    const Demand& demand = *job().shape->tasks[tasks.front()].demand;
+    std::size_t room = 0;
+    NodeList best;
+    for (const NodeIndex node : ordered) {
+      if (room >= count && topology_score(node) < topology_score(best.back())) break;
+      room += room_for(world_.fleet.at(node), demand, count, now);
+      best.push_back(node);
+    }
+    return room >= count ? best : NodeList();
+  }
+
+  std::int64_t topology_score(NodeIndex index) const {
+    return index < topology_scores_.size() ? topology_scores_[index] : 0;
   }
 
   /// `nodes`: where to look; none: everywhere, by the fleet's indexes where they serve.
@@ -200,8 +245,11 @@ class Placing {
     if (nodes == nullptr && is_indexed(*task.demand))
       look_in_index(task, choice);
     else
-      for (const NodeIndex node : nodes != nullptr ? *nodes : all_nodes())
+      for (const NodeIndex node : nodes != nullptr ? *nodes : all_nodes()) {
+        // Where scores matter, nodes come in their order: none behind this one is as good.
+        if (choice.node != no_node && topology_score(node) < choice.score.topology) break;
         consider(task, node, choice);
+      }
     if (choice.node == no_node) return false;
     settle(ref, choice.node);
     return true;
@@ -313,8 +361,7 @@ class Placing {
     const Policy& policy = world_.policy;
     const bool wants_gpu = demand.wants_gpu();
     Score score;
-    if (const auto at = topology_scores_.find(index); at != topology_scores_.end())
-      score.topology = at->second;
+    score.topology = topology_score(index);
     score.beside_others =
         policy.prefer_beside_others && !spreads() && fits_beside_others(node, demand);
     score.now = policy.prefer_now && fits_now(node, demand);
@@ -380,7 +427,7 @@ class Placing {
   const PlaceOptions& options_;
   std::int64_t end_;  // of the job, if it starts now
   NodeList all_;
-  std::map<NodeIndex, std::int64_t> topology_scores_;
+  std::vector<std::int64_t> topology_scores_;  // by node; empty: none is better than another
   mutable bool by_quota_ = false;
   const bool was_evicted_;  // some of it, in this pass: most were not
   mutable std::optional<std::uint32_t> would_delay_;

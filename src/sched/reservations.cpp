@@ -16,27 +16,30 @@ class ReservationSearch {
         kept_(kept),
         job_(job),
         shape_(*world.job(job).shape),
-        task_(&shape_.tasks.front()) {
+        task_(&shape_.tasks.front()),
+        wish_(shape_.gang.required_topology()) {
     for (const TaskShape& task : shape_.tasks)
       if (task.demand->devices > task_->demand->devices) task_ = &task;
     demand_ = task_->demand.get();
     wanted_ = static_cast<std::int64_t>(shape_.is_elastic() ? shape_.gang.sets.front().minimum
                                                             : shape_.tasks.size());
+    if (wish_ != nullptr) topology_ = &world.topologies[wish_->topology];
+    found_.resize(topology_ == nullptr ? 1 : topology_->size());
   }
 
   void run() {
     if (demand_->is_shared() || !demand_->mig.empty()) return;
     if (task_->nodes != nullptr && task_->nodes->empty()) return;
-    for_nodes([this](NodeIndex node) { found_ += tasks_on(node); });
+    for_nodes([this](NodeIndex node) { count(node); });
     std::int64_t start = world_.now;
     for (const auto& [end, job] : world_.ends()) {
-      if (found_ >= wanted_) break;
+      if (area_) break;
       start = std::max(world_.now, end);
       const SchedJob& ending = world_.job(job);
       for (std::uint32_t i = 0; i < ending.tasks.size(); ++i)
         if (is_active(ending.tasks[i].state)) free(ending.tasks[i].spot.node, ending.demand(i));
     }
-    if (found_ < wanted_) return;
+    if (!area_) return;
     kept_.all_.push_back({job_, start});
     keep(start);
   }
@@ -73,6 +76,19 @@ class ReservationSearch {
     return std::max<std::int64_t>(0, tasks);
   }
 
+  /// All of the job has to be in one of these: the places of the level that it requires, else the
+  /// whole cluster. None: the node is outside of them.
+  std::optional<std::uint32_t> area_of(NodeIndex index) const {
+    return topology_ == nullptr ? 0 : topology_->place_of(index, *wish_->required);
+  }
+
+  void count(NodeIndex index) {
+    const auto area = area_of(index);
+    if (!area) return;
+    found_[*area] += tasks_on(index);
+    if (!area_ && found_[*area] >= wanted_) area_ = area;
+  }
+
   /// What is kept for jobs before this one is not there for it, whenever it starts.
   std::int64_t tasks_on(NodeIndex index) const {
     if (!world_.fleet.at(index).usable || !task_->may_run_on(index)) return 0;
@@ -84,13 +100,14 @@ class ReservationSearch {
   }
 
   void free(NodeIndex index, const Demand& demand) {
-    if (!task_->may_run_on(index)) return;
-    found_ -= tasks_on(index);
+    const auto area = area_of(index);
+    if (!task_->may_run_on(index) || !area) return;
+    found_[*area] -= tasks_on(index);
     Room& freed = freed_[index];
     freed.gpus += demand.whole_gpus();
     freed.cpu += demand.cpu_milli;
     freed.memory += demand.memory_bytes;
-    found_ += tasks_on(index);
+    count(index);
   }
 
   /// The tightest nodes that have room then.
@@ -102,6 +119,7 @@ class ReservationSearch {
     };
     std::vector<Choice> choices;
     for_nodes([&](NodeIndex node) {
+      if (area_of(node) != area_) return;
       const std::int64_t tasks = tasks_on(node);
       if (tasks == 0) return;
       const Room room = room_on(node);
@@ -130,7 +148,10 @@ class ReservationSearch {
   const TaskShape* task_;           // the largest: the others fit where that does
   const Demand* demand_ = nullptr;  // of that
   std::int64_t wanted_ = 0;
-  std::int64_t found_ = 0;
+  const TopologyWish* wish_;            // that requires a level; else none
+  const Topology* topology_ = nullptr;  // the same
+  std::vector<std::int64_t> found_;     // by area
+  std::optional<std::uint32_t> area_;   // the first where all have room
   std::map<NodeIndex, Room> freed_;
 };
 

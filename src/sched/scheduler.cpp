@@ -11,6 +11,7 @@
 #include "model/node_type.h"
 #include "sched/pass.h"
 #include "sched/reclaim_rules.h"
+#include "sched/topology_wish.h"
 
 namespace rota::sched {
 namespace {
@@ -58,9 +59,11 @@ Policy live_policy() {
   return policy;
 }
 
-Scheduler::Scheduler(const Policy& policy, std::vector<NamedNodes> groups)
+Scheduler::Scheduler(const Policy& policy, std::vector<NamedNodes> groups,
+                     const NetworkTopology& topology)
     : node_rules_(std::move(groups)) {
   world_.policy = policy;
+  world_.topologies.emplace_back(topology);
   if (policy.history_weight > 0)
     history_.emplace(policy.history_window_seconds, policy.history_half_life_seconds);
 }
@@ -79,6 +82,7 @@ void Scheduler::put_node(NodeId id, const std::string& name, const NodeInventory
     node.usable = false;
     index = world_.fleet.add(std::move(node));
     node_ids_.push_back(id);
+    world_.topologies.front().join(index, name);
   }
   const auto size_of = [this, index] {
     const FleetNode& node = world_.fleet.at(index);
@@ -212,12 +216,20 @@ NodeSet Scheduler::set_of(const JobSpec& spec, const std::vector<NodeId>& avoid)
   NodeList nodes;
   for (const NodeId id : avoid) nodes.push_back(index_of(id));
   std::sort(nodes.begin(), nodes.end());
-  return node_rules_.set_of(spec, std::move(nodes));
+  NodeSet set = node_rules_.set_of(spec, std::move(nodes));
+  set.topology = wish_of(*spec.topology, topology());
+  return set;
+}
+
+std::uint32_t Scheduler::place_of_all(const std::vector<NodeId>& nodes) const {
+  NodeList indexes;
+  for (const NodeId id : nodes) indexes.push_back(index_of(id));
+  return topology().place_of_all(indexes);
 }
 
 void Scheduler::add_waiting(const Job& job, std::int64_t now, const std::vector<NodeId>& avoid) {
   SchedJob made = sched_job(job);
-  made.shape = shapes_.shape_of(job.spec, world_.fleet, set_of(job.spec, avoid));
+  made.shape = shapes_.shape_of(job.spec, world_, set_of(job.spec, avoid));
   if (const std::int64_t delay =
           preemption_delay(world_.quotas, made.project, world_.policy.preemption_delay_seconds);
       delay > 0)
@@ -233,7 +245,7 @@ void Scheduler::renew(const Job& job, const std::vector<NodeId>& avoid) {
     remove(job.id);
     return add_holding(job, false, started);
   }
-  auto shape = shapes_.shape_of(job.spec, world_.fleet, set_of(job.spec, avoid));
+  auto shape = shapes_.shape_of(job.spec, world_, set_of(job.spec, avoid));
   if (world_.job(number).shape != shape) reshape(number, std::move(shape));
 }
 
@@ -248,7 +260,7 @@ void Scheduler::reshape(std::uint32_t number, std::shared_ptr<const JobShape> sh
 
 /// Jobs that wait and whose number of nodes was worked out from other nodes than there are now.
 void Scheduler::renew_shapes() {
-  const auto renewed = shapes_.renew(world_.fleet);
+  const auto renewed = shapes_.renew(world_);
   if (renewed.empty()) return;
   std::vector<std::uint32_t> numbers;
   for (const auto& [id, number] : numbers_)
@@ -293,12 +305,19 @@ std::vector<Task> Scheduler::elastic_tasks(const Job& job, bool is_ending) const
 void Scheduler::add_holding(const Job& job, bool is_ending, std::int64_t now) {
   const Placement& placement = job.last->placement;
   SchedJob made = sched_job(job);
+  NodeSet set = set_of(job.spec);
+  // Who lies across places that became different ones since may stay so.
+  std::vector<NodeId> nodes;
+  for (const NodePart& part : placement) nodes.push_back(part.node);
+  if (set.topology && set.topology->required &&
+      topology().at(place_of_all(nodes)).depth <= *set.topology->required)
+    set.topology.reset();
   if (job.spec.is_elastic()) {
     made.tasks = elastic_tasks(job, is_ending);
-    made.shape = shapes_.shape_of(job.spec, world_.fleet, node_rules_.set_of(job.spec));
+    made.shape = shapes_.shape_of(job.spec, world_, set);
   } else {
     made.tasks = tasks_holding(placement, is_ending ? TaskState::leaving : TaskState::running);
-    made.shape = shapes_.shape_of(placement, node_rules_.set_of(job.spec));
+    made.shape = shapes_.shape_of(placement, set);
   }
   // How long it has run is not known on this clock: as if it had begun now.
   made.started = now;
@@ -465,8 +484,10 @@ void Scheduler::settle_start(std::uint32_t number, const Placement& placement, b
   if (elastic)
     held.tasks.resize(job.shape->tasks.size());
   else
-    held.shape = shapes_.shape_of(
-        placement, {.nodes = job.shape->tasks.front().nodes, .spread = job.shape->spread});
+    held.shape =
+        shapes_.shape_of(placement, {.nodes = job.shape->tasks.front().nodes,
+                                     .spread = job.shape->spread,
+                                     .topology = job.shape->gang.groups.front().topology});
   world_.remove(number);
   numbers_[held.id] = world_.add(std::move(held));
 }

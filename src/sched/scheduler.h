@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/ids.h"
@@ -61,7 +62,8 @@ Policy live_policy();
 
 class Scheduler {
  public:
-  explicit Scheduler(const Policy& policy, std::vector<NamedNodes> groups = {});
+  explicit Scheduler(const Policy& policy, std::vector<NamedNodes> groups = {},
+                     const NetworkTopology& topology = {});
 
   /// Adds a node or replaces what is known of it. What jobs hold there stays held.
   void put_node(NodeId id, const std::string& name, const NodeInventory& inventory,
@@ -115,7 +117,7 @@ class Scheduler {
   }
   /// Whether it would fit if nothing were held.
   Fit fit_of(const JobSpec& spec, const std::vector<NodeId>& avoid = {}) const {
-    return shapes_.fit_of(spec, world_.fleet, set_of(spec, avoid));
+    return shapes_.fit_of(spec, world_, set_of(spec, avoid));
   }
   /// What the nodes have that it may run on, for one that they never fit.
   std::string never_text(const JobSpec& spec) const;
@@ -126,6 +128,10 @@ class Scheduler {
   std::vector<std::string> groups_of(NodeId id) const {
     return node_rules_.groups_of(index_of(id));
   }
+  /// The one that the site has.
+  const Topology& topology() const { return world_.topologies.front(); }
+  /// The narrowest place that has all of these nodes; the topology's root: there is none.
+  std::uint32_t place_of_all(const std::vector<NodeId>& nodes) const;
   const FleetNode& node(NodeId id) const { return world_.fleet.at(index_of(id)); }
   /// Who has each of the node's GPUs to itself.
   std::vector<JobId> gpu_holders(NodeId id) const;
@@ -139,7 +145,7 @@ class Scheduler {
 
  private:
   NodeIndex index_of(NodeId id) const;
-  NodeSet set_of(const JobSpec& spec, const std::vector<NodeId>& avoid) const;
+  NodeSet set_of(const JobSpec& spec, const std::vector<NodeId>& avoid = {}) const;
   void reshape(std::uint32_t number, std::shared_ptr<const JobShape> shape);
   void renew_shapes();
   std::uint32_t number_of(JobId id) const;
@@ -155,6 +161,9 @@ class Scheduler {
   void remember(std::int64_t now);
   const std::string& free_text(const NodeSet& set) const;
   std::string fit_text(const JobSpec& spec, Fit fit) const;
+  std::string places_text(const JobSpec& spec, const NodeSet& set) const;
+  std::string required_fit_text(const JobSpec& spec, Fit fit, const NodeSet& set,
+                                const std::string& which) const;
   std::string quota_text(const Job& job, const WaitCause& cause) const;
 
   World world_;
@@ -179,7 +188,8 @@ class Scheduler {
   Since since_;
   std::int64_t history_told_ = never;
   /// What is free in a set of nodes, in words; as of the last plan.
-  mutable std::map<std::uint64_t, std::string> free_texts_;
+  using FreeKey = std::pair<std::uint64_t, std::optional<std::uint32_t>>;  // NodeSet::id, level
+  mutable std::map<FreeKey, std::string> free_texts_;
 };
 
 }  // namespace rota::sched

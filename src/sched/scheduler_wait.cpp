@@ -1,4 +1,6 @@
 // sched/scheduler_wait.cpp - why a job waits, in the numbers that decided it.
+#include <algorithm>
+
 #include "common/assert.h"
 #include "common/escape.h"
 #include "common/format.h"
@@ -27,6 +29,21 @@ Resource passing(const Amount& held, const Amount& asked, const Amount& bound) {
   return Resource::gpu;
 }
 
+/// The largest sum over nodes of the set in one place of the level that it requires.
+template <class Value>
+std::int64_t most_in_one_place(const World& world, const NodeSet& set, Value value) {
+  const Topology& topology = world.topologies[set.topology->topology];
+  std::int64_t most = 0;
+  for (const std::uint32_t place : topology.places_of(*set.topology->required)) {
+    std::int64_t sum = 0;
+    for (const NodeIndex node : topology.at(place).nodes)
+      if (set.nodes == nullptr || std::binary_search(set.nodes->begin(), set.nodes->end(), node))
+        sum += value(world.fleet.at(node));
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
 }  // namespace
 
 /// The gate that the job is stopped at, and what its project or department has there.
@@ -51,7 +68,8 @@ std::string Scheduler::quota_text(const Job& job, const WaitCause& cause) const 
 }
 
 const std::string& Scheduler::free_text(const NodeSet& set) const {
-  std::string& text = free_texts_[set.id];
+  const auto level = set.topology ? set.topology->required : std::nullopt;
+  std::string& text = free_texts_[{set.id, level}];
   if (!text.empty()) return text;
   std::int64_t gpus = 0, gpus_most = 0, cpu_milli = 0;
   for_nodes(world_.fleet, set.nodes.get(), [&](const FleetNode& node) {
@@ -60,13 +78,20 @@ const std::string& Scheduler::free_text(const NodeSet& set) const {
     gpus_most = std::max(gpus_most, node.gpus_idle);
     cpu_milli += node.cpu_idle;
   });
-  text = format("{} GPUs and {} CPUs are free{}, at most {} GPUs on one node", gpus,
-                cpu_milli / 1000, set.id == 0 ? "" : " there", gpus_most);
+  std::string in_one;
+  if (level)
+    in_one = format(
+        "at most {} GPUs in one {}, ",
+        most_in_one_place(world_, set,
+                          [](const FleetNode& node) { return node.usable ? node.gpus_idle : 0; }),
+        topology().levels()[*level]);
+  text = format("{} GPUs and {} CPUs are free{}, {}at most {} GPUs on one node", gpus,
+                cpu_milli / 1000, set.id == 0 ? "" : " there", in_one, gpus_most);
   return text;
 }
 
 std::string Scheduler::never_text(const JobSpec& spec) const {
-  const NodeSet set = node_rules_.set_of(spec);
+  const NodeSet set = set_of(spec);
   std::size_t count = 0;
   std::uint32_t gpus_most = 0;
   std::int64_t cpus_most = 0, memory_most = 0;
@@ -78,18 +103,48 @@ std::string Scheduler::never_text(const JobSpec& spec) const {
   });
   const std::string which = node_rules_.rule_of(spec).text();
   return format(
-      "needs {}; the cluster has {} node{}{}{}, the largest with {} GPUs{} and {} CPUs",
+      "needs {}; the cluster has {} node{}{}{}, the largest with {} GPUs{} and {} CPUs{}",
       request_text(spec), count, count == 1 ? "" : "s", which.empty() ? "" : " ", which, gpus_most,
       spec.task.gpu_memory_mib == 0
           ? ""
           : format(" of up to {}", size_format(static_cast<std::uint64_t>(memory_most) << 20)),
-      cpus_most);
+      cpus_most, spec.topology->required.empty() ? "" : "; " + places_text(spec, set));
+}
+
+/// What places of the level that is required have, at most.
+std::string Scheduler::places_text(const JobSpec& spec, const NodeSet& set) const {
+  std::size_t nodes = 0;
+  for (const std::uint32_t place : topology().places_of(*set.topology->required))
+    nodes = std::max(nodes, topology().at(place).nodes.size() + topology().at(place).to_come);
+  const auto gpus = [](const FleetNode& node) { return std::int64_t{node.gpus_present}; };
+  return format("a {} has at most {} node{} and {} GPUs", spec.topology->required, nodes,
+                nodes == 1 ? "" : "s", most_in_one_place(world_, set, gpus));
+}
+
+/// What its waiting has to do with the level that it requires.
+std::string Scheduler::required_fit_text(const JobSpec& spec, Fit fit, const NodeSet& set,
+                                         const std::string& which) const {
+  const std::string& level = spec.topology->required;
+  if (!topology().level_named(level))
+    return format("rota.yaml has no level {} in its topology now", quoted(level));
+  switch (fit) {
+    case Fit::when_up:
+      return format("a {} would have it with nodes{} that are not up now", level, which);
+    case Fit::never:
+      return format("more than the known nodes{} of any {} have", which, level);
+    default:
+      return format("no {} has room for all of it{}; {}", level,
+                    which.empty() ? "" : format(" on nodes{}", which), free_text(set));
+  }
 }
 
 /// Where it may run, and what that has to do with its waiting.
 std::string Scheduler::fit_text(const JobSpec& spec, Fit fit) const {
   std::string which = node_rules_.rule_of(spec).text();
   if (!which.empty()) which = " " + which;
+  const NodeSet set = set_of(spec);
+  if (set.topology && set.topology->required && fit != Fit::no_node)
+    return required_fit_text(spec, fit, set, which);
   switch (fit) {
     case Fit::no_node:
       return format("no node{} is known", which);
@@ -100,7 +155,7 @@ std::string Scheduler::fit_text(const JobSpec& spec, Fit fit) const {
     case Fit::yes:
       break;
   }
-  const std::string& free = free_text(node_rules_.set_of(spec));
+  const std::string& free = free_text(set);
   return which.empty() ? free : format("may run on nodes{}; {}", which, free);
 }
 

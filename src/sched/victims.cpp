@@ -22,15 +22,6 @@ Amount charge_of(const World& world, const Unit& unit) {
   return sum;
 }
 
-/// A task whose nodes are those of all tasks of the shape; else one that may run anywhere.
-const TaskShape* place_of_all(const JobShape& shape) {
-  static const TaskShape anywhere;
-  const TaskShape& first = shape.tasks.front();
-  const bool same = std::all_of(shape.tasks.begin(), shape.tasks.end(),
-                                [&](const TaskShape& task) { return task.nodes == first.nodes; });
-  return same ? &first : &anywhere;
-}
-
 /// Candidates one unit at a time, in the order in which they are to be taken.
 class Stream {
  public:
@@ -133,7 +124,10 @@ class Stream {
 class Bound {
  public:
   Bound(const World& world, const SchedJob& job, const std::vector<std::uint32_t>& tasks)
-      : world_(world), place_(place_of_all(*job.shape)), freed_(world.fleet.size()) {
+      : world_(world),
+        place_(&place_of_all(*job.shape)),
+        wish_(job.shape->gang.required_topology()),
+        freed_(world.fleet.size()) {
     for (const auto task : tasks) {
       const Demand& demand = job.demand(task);
       if (demand.gpu != Demand::Gpu::whole || demand.devices == 0) {
@@ -160,6 +154,7 @@ class Bound {
   /// With everybody gone who can be evicted.
   bool could_place_if_all_left(std::size_t count) const {
     if (is_blind()) return true;
+    if (wish_ != nullptr) return some_place_if_all_left(static_cast<std::int64_t>(count));
     auto missing = static_cast<std::int64_t>(count);
     for (NodeIndex i = 0; i < freed_.size() && missing > 0; ++i)
       missing -= room(i, world_.fleet.at(i).gpus_evictable);
@@ -182,6 +177,16 @@ class Bound {
   std::int64_t sum() const { return sum_; }
 
  private:
+  bool some_place_if_all_left(std::int64_t count) const {
+    const Topology& topology = world_.topologies[wish_->topology];
+    const auto& places = topology.places_of(*wish_->required);
+    return std::any_of(places.begin(), places.end(), [&](std::uint32_t place) {
+      std::int64_t sum = 0;
+      for (const NodeIndex i : topology.at(place).nodes)
+        sum += room(i, world_.fleet.at(i).gpus_evictable);
+      return sum >= count;
+    });
+  }
   void add(NodeIndex node, std::int64_t gpus) {
     sum_ -= room(node, freed_[node]);
     freed_[node] += gpus;
@@ -189,8 +194,9 @@ class Bound {
   }
 
   const World& world_;
-  const TaskShape* place_;  // where the taker may run
-  std::uint32_t size_ = 0;  // of the smallest task; 0: not only whole GPUs, nothing can be said
+  const TaskShape* place_;    // where the taker may run
+  const TopologyWish* wish_;  // a level that it requires; else none
+  std::uint32_t size_ = 0;    // of the smallest task; 0: not only whole GPUs, nothing can be said
   std::vector<std::int64_t> freed_;
   std::int64_t sum_ = 0;
 };
@@ -200,13 +206,16 @@ class Search {
   Search(World& world, std::uint32_t job, const TakeRule& rule)
       : world_(world),
         job_(job),
-        place_(place_of_all(*world.job(job).shape)),
+        place_(&place_of_all(*world.job(job).shape)),
         rule_(rule),
         tasks_(tasks_to_place(world.job(job))) {}
 
   bool run() {
     if (tasks_.empty() || !could_ever()) return false;
     const std::size_t all = tasks_.size();
+    // A part of it would be solved wherever that is easiest, which need not have room for the rest;
+    // and who made way there for nothing might not come back to its old place.
+    if (world_.policy.search_work_max > 0 && wish() != nullptr) return solve(all);
     std::size_t solved = 0, failed = all + 1;
     for (std::size_t count = 1;; count = std::min(count * 2, all)) {
       if (!solve(count)) {
@@ -233,6 +242,9 @@ class Search {
   }
 
  private:
+  /// A level that it requires; else none.
+  const TopologyWish* wish() const { return world_.job(job_).shape->gang.required_topology(); }
+
   bool is_anybody_there() const {
     for (QuotaIndex i = 0; i < world_.quotas.size(); ++i)
       if (!world_.evictable(i).empty() && rule_.may_take_from(i)) return true;
@@ -363,33 +375,57 @@ class Search {
     return units;
   }
 
-  /// Nodes with victims, those with least room first: the shortest row of them that has enough.
+  static constexpr std::int64_t untouched = -1;
+
   bool several_nodes(const Units& collected) {
-    constexpr std::int64_t untouched = -1;
-    std::vector<std::int64_t> freed(world_.fleet.size(), untouched);
+    std::vector<std::int64_t> freed(world_.fleet.size(), untouched);  // GPUs, by node
     for (const Unit& unit : collected)
       for (const auto task : unit.tasks) {
         const Task& t = world_.task({unit.job, task});
         std::int64_t& gpus = freed[t.spot.node];
         gpus = std::max<std::int64_t>(gpus, 0) + t.charge[Resource::gpu];
       }
+    if (wish() == nullptr) {
+      NodeList all(world_.fleet.size());
+      std::iota(all.begin(), all.end(), NodeIndex{0});
+      return row_of(all, collected, freed);
+    }
+    const Topology& topology = world_.topologies[wish()->topology];
+    std::vector<std::pair<std::int64_t, std::uint32_t>> places;  // by what is free there
+    for (const std::uint32_t place : topology.places_of(*wish()->required)) {
+      std::int64_t free = 0;
+      for (const NodeIndex node : topology.at(place).nodes)
+        if (place_->may_run_on(node)) free += world_.fleet.at(node).gpus_free();
+      places.emplace_back(-free, place);
+    }
+    std::sort(places.begin(), places.end());
+    return std::any_of(places.begin(), places.end(), [&](const auto& place) {
+      return !is_exhausted() && row_of(topology.at(place.second).nodes, collected, freed);
+    });
+  }
+
+  /// Of these nodes, those with victims and least room first: the shortest row of them that has
+  /// enough.
+  bool row_of(const NodeList& nodes, const Units& collected,
+              const std::vector<std::int64_t>& freed) {
     struct Place {
       NodeIndex node;
       std::int64_t room;
     };
     std::vector<Place> places;
-    for (NodeIndex node = 0; node < freed.size(); ++node)
-      if (freed[node] != untouched && place_->may_run_on(node))
-        places.push_back({node, world_.fleet.at(node).gpus_free() * one_gpu + freed[node]});
+    std::int64_t room = 0;  // without the nodes in the row
+    for (const NodeIndex node : nodes) {
+      if (!place_->may_run_on(node)) continue;
+      const FleetNode& there = world_.fleet.at(node);
+      if (freed[node] != untouched)
+        places.push_back({node, there.gpus_free() * one_gpu + freed[node]});
+      else if (there.usable)
+        room += std::max<std::int64_t>(0, there.gpus_free()) * one_gpu;
+    }
     std::stable_sort(places.begin(), places.end(),
                      [](const Place& a, const Place& b) { return a.room < b.room; });
     const std::int64_t wanted = world_.estimate(world_.job(job_), wanted_)[Resource::gpu];
     std::size_t length = 0;
-    std::int64_t room = 0;  // without the nodes in the row
-    const auto& free = world_.fleet.by_free_gpus();
-    for (auto at = free.lower_bound({1, NodeIndex{0}}); at != free.end(); ++at)
-      if (freed[at->second] == untouched && place_->may_run_on(at->second))
-        room += at->first * one_gpu;
     for (const Unit& unit : recorded_) room += charge_of(world_, unit)[Resource::gpu];
     while (length < places.size() && room < wanted) room += places[length++].room;
     if (room < wanted) return false;

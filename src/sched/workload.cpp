@@ -225,6 +225,14 @@ class NextLoss {
 
 }  // namespace
 
+const TaskShape& place_of_all(const JobShape& shape) {
+  static const TaskShape anywhere;
+  const TaskShape& first = shape.tasks.front();
+  const bool same = std::all_of(shape.tasks.begin(), shape.tasks.end(),
+                                [&](const TaskShape& task) { return task.nodes == first.nodes; });
+  return same ? first : anywhere;
+}
+
 Gang Gang::simple(std::uint32_t minimum, std::optional<TopologyWish> topology) {
   Gang gang;
   gang.sets.push_back({"default", minimum, std::nullopt});

@@ -1,6 +1,7 @@
 // sched/workload.h - the demand: jobs as gangs of tasks, in groups with minimums.
 #pragma once
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -40,6 +41,8 @@ struct TopologyWish {
   std::uint32_t topology = 0;
   std::optional<std::uint32_t> required;   // level; all tasks in one domain of it
   std::optional<std::uint32_t> preferred;  // level; tried first, then wider ones
+
+  friend auto operator<=>(const TopologyWish&, const TopologyWish&) = default;
 };
 
 /// Tasks that are alike to their gang, e.g. the workers.
@@ -64,6 +67,11 @@ struct Gang {
   std::vector<Group> groups;
 
   static Gang simple(std::uint32_t minimum, std::optional<TopologyWish> topology = {});
+  /// The wish of the whole job, if it requires a level.
+  const TopologyWish* required_topology() const {
+    const auto& wish = groups.front().topology;
+    return wish && wish->required ? &*wish : nullptr;
+  }
 };
 
 /// What one task asks for. Tasks stand in the order in which they are placed.
@@ -77,6 +85,10 @@ struct TaskShape {
     return nodes == nullptr || std::binary_search(nodes->begin(), nodes->end(), node);
   }
 };
+
+struct JobShape;
+/// A task whose nodes are those of all tasks of the shape; else one that may run anywhere.
+const TaskShape& place_of_all(const JobShape& shape);
 
 /// How the tasks of a gang lie together.
 enum class Lie : std::uint8_t {

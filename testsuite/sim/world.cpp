@@ -72,6 +72,7 @@ World::World(Options options) : options_(options), random_(options.seed) {
       job.spec.task.gpu_count = static_cast<std::uint32_t>(random(0, 2));
       job.spec.task.memory_bytes = std::uint64_t{1} << 30;
     }
+    if (shape >= 5 && chance(0.4)) choose_topology(job.spec);
     job.spec.requeue = chance(0.9);
     // Two projects are promised a third of the cluster each; the rest, and what they leave idle, is
     // for everybody.
@@ -100,6 +101,8 @@ std::int64_t gpu_mib_of(const NodePart& part) {
   return part.gpu_share > 0 ? part.gpu_share * gpu_memory_mib / gpu_unit : gpu_memory_mib;
 }
 
+std::size_t rack_of(const std::string& node) { return std::stoul(node.substr(1)) / nodes_per_rack; }
+
 /// A part of its GPUs, as a share or as memory.
 void World::share_gpus(TaskRequest& task) {
   const std::uint32_t shares[] = {200'000, 300'000, 400'000, 500'000, 600'000};
@@ -114,6 +117,15 @@ void World::choose_nodes(NodeWish& wish) {
   const NodeWish wishes[] = {
       {"", "", "t4"}, {"", "", "l4&most"}, {"", "n0", ""}, {"n[1-2]", "", "Tesla T4|l4"}};
   wish = wishes[random(0, 3)];
+}
+
+/// What is required, a rack always has: also one that lacks a node which a project is kept off.
+void World::choose_topology(JobSpec& spec) {
+  const bool fits_rack = nodes_.size() > nodes_per_rack && spec.node_count <= nodes_per_rack - 1 &&
+                         static_cast<int>(spec.gpu_devices()) <=
+                             static_cast<int>(nodes_per_rack - 1) * options_.gpus_per_node;
+  TopologyRequest& request = spec.topology.edit();
+  (fits_rack && chance(0.6) ? request.required : request.preferred) = "rack";
 }
 
 void World::in(std::int64_t delay_us, std::function<void()> act) {
@@ -278,6 +290,13 @@ void World::start_controller() {
   settings.node_groups = {{"most", {}}};
   for (std::size_t i = 1; i < nodes_.size(); ++i)
     settings.node_groups[0].nodes.push_back(nodes_[i].name);
+  settings.topology.levels = {"rack"};
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const std::size_t rack = rack_of(nodes_[i].name);
+    if (settings.topology.places.size() == rack)
+      settings.topology.places.push_back({{format("r{}", rack)}, {}});
+    settings.topology.places.back().nodes.push_back(nodes_[i].name);
+  }
   engine_ = std::make_unique<ctld::Engine>(settings, disk_.load(), now());
   pump_due_ = committing_ = false;
   answers_.clear();

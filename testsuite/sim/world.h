@@ -32,6 +32,9 @@ const char* name_of(Mistake mistake);
 /// What every GPU has, and what a job's part has of each of its own.
 inline constexpr std::int64_t gpu_memory_mib = 32 << 10;
 std::int64_t gpu_mib_of(const NodePart& part);
+/// Where the node called "n7" lies.
+inline constexpr std::size_t nodes_per_rack = 3;
+std::size_t rack_of(const std::string& node);
 
 struct Options {
   std::uint64_t seed = 1;
@@ -152,6 +155,7 @@ class World {
   int gpus_promised() const;
   void share_gpus(TaskRequest& task);
   void choose_nodes(NodeWish& wish);
+  void choose_topology(JobSpec& spec);
   void change_projects(int round);
 
   void plan_faults();

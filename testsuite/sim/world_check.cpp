@@ -39,6 +39,11 @@ std::string World::check_engine() const {
   for (const auto& [id, job] : engine_->jobs()) {
     std::uint64_t tasks = 0;
     std::set<NodeId> nodes;
+    std::set<std::size_t> racks;
+    for (const auto& part : job.last->placement)
+      racks.insert(rack_of(engine_->nodes().at(part.node).identity.name));
+    if (!job.spec.topology->required.empty() && racks.size() > 1)
+      return format("job {} requires one rack and is in {}", id.value, racks.size());
     for (const auto& part : job.last->placement) {
       Held& node = held[part.node];
       node.cpus += part.cpu_count;

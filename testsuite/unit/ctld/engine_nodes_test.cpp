@@ -17,6 +17,8 @@ struct Fixture {
   static EngineSettings settings() {
     EngineSettings settings;
     settings.node_groups = {{"lab", *hostlist_expand("n[1-2]")}};
+    settings.topology.levels = {"block", "rack"};
+    settings.topology.places = {{{"b", "r1"}, {"n1", "n2"}}, {{"b", "r2"}, {"n3", "n4"}}};
     return settings;
   }
   NodeId join(const std::string& name, const std::string& model) {
@@ -39,6 +41,19 @@ struct Fixture {
     event.spec.project = project;
     event.spec.task.gpu_count = gpus;
     if (!wish.empty()) event.spec.nodes.edit() = wish;
+    event.payload.script = "#!/bin/sh\n";
+    event.payload.working_directory = "/";
+    const auto job = engine.submit(std::move(event), at);
+    return job ? format("{}", job->value) : job.error().message();
+  }
+  /// Two nodes with such a wish.
+  std::string submit_pair(std::string_view topology) {
+    JobSubmitted event;
+    event.owner = {1000, 1000, "ada"};
+    event.spec.name = "pair";
+    event.spec.task_count = event.spec.node_count = 2;
+    event.spec.task.gpu_count = 1;
+    event.spec.topology.edit() = *topology_parse(topology);
     event.payload.script = "#!/bin/sh\n";
     event.payload.working_directory = "/";
     const auto job = engine.submit(std::move(event), at);
@@ -126,6 +141,47 @@ TEST(EngineNodes, AGroupThatIsNotThereIsWarnedOfOnce) {
             "project 'team', train_node_groups: rota.yaml has no node group 'labb', so its jobs "
             "wait; did you mean 'lab'?");
   EXPECT_EQ(warnings("projects: {team: {quota: 1, train_node_groups: [labb]}}"), "");
+}
+
+TEST(EngineNodes, PlacesInTheNetworkAreKeptAndShown) {
+  Fixture f;
+  EXPECT_EQ(f.submit_pair("required:rac"),
+            "not found: the topology has no level 'rac'; did you mean 'rack'?");
+  for (const char* const name : {"n1", "n3", "n0"}) f.join(name, "T4");
+  EXPECT_EQ(f.submit_pair("required:rack"), "1");  // n2 and n4 may yet come
+  EXPECT_EQ(f.orders(), "");
+  EXPECT_EQ(f.why(1),
+            "needs 2 GPUs, 2 tasks of 1 CPU on 2 nodes in one rack: a rack would have it with "
+            "nodes that are not up now");
+  const NodeId n4 = f.join("n4", "T4");
+  EXPECT_EQ(f.orders(), "1@n3 1@n4");
+  f.submit_pair("rack");
+  f.submit_pair("rack");
+  EXPECT_EQ(f.orders(), "2@n3 2@n4 3@n1 3@n0");
+  const auto place = [&f](std::uint64_t job) {
+    const JobView view = f.engine.view(*f.engine.find(JobId{job}));
+    return view.place_level + " " + view.place;
+  };
+  EXPECT_EQ(place(1), "rack b/r2");
+  EXPECT_EQ(place(3), " ");
+  EXPECT_EQ(f.engine.view(f.engine.nodes().at(n4)).place, "b/r2");
+}
+
+// Its level is gone from rota.yaml: it waits, and the others go on.
+TEST(EngineNodes, AStoredJobMayNameALevelThatIsGone) {
+  Snapshot snapshot;
+  Job job;
+  job.id = JobId{1};
+  job.spec.name = "job";
+  job.spec.topology.edit().required = "pod";
+  snapshot.jobs = {job};
+  snapshot.job_last = JobId{1};
+  Fixture f(std::move(snapshot));
+  f.join("n1", "T4");
+  EXPECT_EQ(f.submit({}), "2");
+  EXPECT_EQ(f.orders(), "2@n1");
+  EXPECT_EQ(f.why(1),
+            "needs 1 task of 1 CPU in one pod: rota.yaml has no level 'pod' in its topology now");
 }
 
 TEST(EngineNodes, ARestartedControllerKeepsToTheRules) {
