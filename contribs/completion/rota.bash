@@ -7,7 +7,7 @@
 declare -gA _rota_options=(
   [rsubmit]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus= --gpus-per-node=
     -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
-    -w= --nodelist= -x= --exclude= -C= --constraint= -t= --time=
+    -w= --nodelist= -x= --exclude= -C= --constraint= --topology= -t= --time=
     -o= --output= -e= --error= -D= --chdir= --kind= --interactive --inference --priority= --preemptible
     --non-preemptible --signal= --grace= --requeue --no-requeue --wrap= -W --wait -P --parsable --json
     -Q --quiet -v --verbose -h --help --usage -V --version"
@@ -64,6 +64,7 @@ _rota_argument() {
     rsubmit:-w | rsubmit:--nodelist | rsubmit:-x | rsubmit:--exclude) _rota_words "$word" "$(_rota_nodes)" ;;
     rsubmit:-C | rsubmit:--constraint | rproject:*-node-types | rproject:*-node-groups)
       _rota_words "$word" "$(_rota_groups)" ;;
+    rsubmit:--topology) _rota_words "$word" required: preferred: none ;;
     rsubmit:--priority)
       _rota_words "$word" very-low low medium-low medium medium-high high very-high ;;
     rsubmit:-D | rsubmit:--chdir) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;

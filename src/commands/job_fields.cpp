@@ -94,6 +94,11 @@ constexpr auto fields = std::to_array<JobField>({
     {0, "preemptions", "PREEMPTIONS",
      [](Out out, View job) { append_number(out, job.preemptions); }},
     {0, "displaced", "DISPLACED", [](Out out, View job) { out += job.displaced; }},
+    {0, "topology", "TOPOLOGY", [](Out out, View job) { out += text_of(*job.spec.topology); }},
+    {0, "placement", "PLACEMENT",
+     [](Out out, View job) {
+       if (!job.place.empty()) out += job.place_level + ":" + job.place;
+     }},
     {0, "exit_code", "EXIT",
      [](Out out, View job) {
        // Slurm's pair: the code, and the signal behind a colon.

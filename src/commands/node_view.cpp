@@ -136,6 +136,7 @@ Table node_table(const std::vector<NodeView>& nodes) {
                {"MODEL", Align::left, true},
                {"TYPE", Align::left, true},
                {"GROUPS", Align::left, true},
+               {"PLACE", Align::left, true},
                {"CPUS", Align::right},
                {"MEMORY", Align::right},
                {"REASON", Align::left, true}});
@@ -146,6 +147,7 @@ Table node_table(const std::vector<NodeView>& nodes) {
     table.add(models_of(node));
     table.add(node.type.empty() ? "-" : node.type);
     table.add(node.groups.empty() ? "-" : format("{}", fmt::join(node.groups, ",")));
+    table.add(node.place.empty() ? "-" : node.place);
     table.add(format("{}/{}", node.cpus_held, node.inventory.cpu_count));
     table.add(format("{}/{}", size_format(node.memory_held_bytes),
                      size_format(node.inventory.memory_bytes)));
@@ -200,6 +202,7 @@ void write_node(JsonWriter& json, const NodeView& node) {
   json.begin_array();
   for (const std::string& group : node.groups) json.value(group);
   json.end_array();
+  json.field_or_null("place", !node.place.empty(), node.place);
   json.field("address", node.identity.address);
   json.field("version", node.identity.version);
   json.end_object();

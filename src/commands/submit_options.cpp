@@ -42,6 +42,7 @@ enum : int {
   id_nodelist,
   id_exclude,
   id_constraint,
+  id_topology,
   id_requeue,
   id_no_requeue,
   id_wrap,
@@ -77,6 +78,11 @@ constexpr auto table = std::to_array<Option>({
     {id_exclude, 'x', "exclude", "NODES", "not these nodes", job},
     {id_constraint, 'C', "constraint", "LIST",
      "only nodes of these types or groups: a100|h100 (or), lab&v100 (and)", job},
+    {id_topology, 0, "topology", "LEVELS",
+     "how close together: required:LEVEL, preferred:LEVEL, or both with ',' between; LEVEL alone "
+     "is "
+     "preferred",
+     job},
     {id_time, 't', "time", "TIME", "time limit: minutes, h:m:s, d-h:m:s, or with units (1h30m)",
      job},
     {id_output, 'o', "output", "FILE", "file for the output; default: rota-%j.out", job},
@@ -367,6 +373,10 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
     case id_exclude:
     case id_constraint:
       return apply_wish(given, options.nodes);
+    case id_topology: {
+      ROTA_TRY(options.topology, value_of(given, topology_parse(given.value)));
+      return {};
+    }
     case id_gpus:
     case id_gpus_per_node:
     case id_gpu_devices:
@@ -464,6 +474,7 @@ Result<JobSpec> job_spec_from(const SubmitOptions& options, std::string_view def
     spec.time_limit_seconds = std::chrono::ceil<std::chrono::seconds>(*options.time_limit).count();
   }
   if (!options.nodes.empty()) spec.nodes.edit() = options.nodes;
+  if (!options.topology.empty()) spec.topology.edit() = options.topology;
   ROTA_CHECK(resolve_shape(options.shape, spec));
   // What the controller would refuse as a bad job is here a mistake in the options.
   if (auto valid = validate(spec); !valid) return Error{Errc::usage, valid.error().detail};

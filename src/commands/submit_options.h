@@ -26,6 +26,7 @@ struct SubmitOptions {
   std::optional<Duration> time_limit;
   ShapeRequest shape;
   NodeWish nodes;
+  TopologyRequest topology;
   std::string output;
   std::string error;
   std::string directory;

@@ -65,6 +65,13 @@ TEST(JobFormat, QueueAndPriority) {
   EXPECT_EQ(line_of("%P %Q %{preemptible}", job), "QUEUE PRIORITY PREEMPTIBLE\nlong 100 no\n");
 }
 
+TEST(JobFormat, WhereItLies) {
+  EXPECT_EQ(line_of("[%{topology}] [%{placement}]", running_job()),
+            "[TOPOLOGY] [PLACEMENT]\n[preferred:rack] [rack:b1/r2]\n");
+  EXPECT_EQ(line_of("[%{topology}] [%{placement}]", waiting_job()),
+            "[TOPOLOGY] [PLACEMENT]\n[] []\n");
+}
+
 TEST(JobFormat, WidthsAreExact) {
   EXPECT_EQ(line_of("[%8i] [%.8i] [%.3T] [%3T]", running_job()),
             "[JOBID   ] [   JOBID] [STA] [STA]\n[12      ] [      12] [RUN] [RUN]\n");
@@ -108,7 +115,8 @@ TEST(JobJson, ARunningJob) {
       R"("exit_signal":null,"time_limit_seconds":7200,"elapsed_seconds":3723,"tasks":2,"cpus":8,)"
       R"("queue":null,"priority":50,"preemptible":true,"preemptions":0,"displaced":null,)"
       R"("expected_start_time":null,"nodelist":null,"exclude":null,"constraint":null,)"
-      R"("nodes_min":2,"nodes_max":null})");
+      R"("nodes_min":2,"nodes_max":null,)"
+      R"("topology":"preferred:rack","placement_level":"rack","placement":"b1/r2"})");
 }
 
 TEST(JobJson, AWaitingJob) {
@@ -121,8 +129,9 @@ TEST(JobJson, AWaitingJob) {
       R"("exit_signal":null,"time_limit_seconds":null,"elapsed_seconds":null,"tasks":1,"cpus":1,)"
       R"("queue":null,"priority":50,"preemptible":true,"preemptions":0,"displaced":null,)"
       R"("expected_start_time":"2026-11-16T03:00:00Z",)"
-      R"("nodelist":"dgx[1-4]","exclude":"dgx2","constraint":"v100&lab","nodes_min":null,)"
-      R"("nodes_max":null})");
+      R"("nodelist":"dgx[1-4]","exclude":"dgx2","constraint":"v100&lab",)"
+      R"("nodes_min":null,"nodes_max":null,)"
+      R"("topology":null,"placement_level":null,"placement":null})");
 }
 
 TEST(JobJson, HowAJobEnded) {

@@ -33,6 +33,7 @@ NodeView up_node() {
   node.usage = {{"GPU-0000", 50, std::uint64_t{16} << 30, 1}};
   node.type = "v100-sxm2-32gb";
   node.groups = {"dgx", "lab"};
+  node.place = "b1/r2";
   return node;
 }
 
@@ -45,9 +46,9 @@ NodeView down_node() {
 
 TEST(NodeTable, OneRowForEachNode) {
   EXPECT_EQ("\n" + node_table({up_node(), down_node()}).render({}), R"(
-NODE STATE   GPUS MODEL                TYPE           GROUPS  CPUS       MEMORY REASON
-dgx1 up    1.75/2 Tesla V100-SXM2-32GB v100-sxm2-32gb dgx,lab 4/80 64GiB/512GiB
-dgx2 down     0/0 -                    -              -        0/0        0B/0B its connection was lost
+NODE STATE   GPUS MODEL                TYPE           GROUPS  PLACE CPUS       MEMORY REASON
+dgx1 up    1.75/2 Tesla V100-SXM2-32GB v100-sxm2-32gb dgx,lab b1/r2 4/80 64GiB/512GiB
+dgx2 down     0/0 -                    -              -       -      0/0        0B/0B its connection was lost
 )");
 }
 
@@ -91,10 +92,10 @@ TEST(NodeJson, HasEverything) {
       R"("utilization_percent":null,"memory_used_bytes":null,"processes":null,)"
       R"("pci_bus_id":"00000000:06:00.0","numa_node":0}],)"
       R"("type":"v100-sxm2-32gb","groups":["dgx","lab"],)"
-      R"("address":"10.0.0.1:7118","version":"0.1.0"},)"
+      R"("place":"b1/r2","address":"10.0.0.1:7118","version":"0.1.0"},)"
       R"({"name":"dgx2","state":"down","reason":"its connection was lost","since":null,"cpus":0,)"
       R"("cpus_held":0,"memory_bytes":0,"memory_held_bytes":0,"gpus":[],"type":null,"groups":[],)"
-      R"("address":"","version":""}])");
+      R"("place":null,"address":"","version":""}])");
 }
 
 }  // namespace

@@ -23,6 +23,9 @@ inline JobView running_job() {
   job.submit_time = {1'794'794'400'000'000};
   job.start_time = {1'794'794'460'000'000};
   job.elapsed_ms = 3'723'456;
+  job.spec.topology.edit().preferred = "rack";
+  job.place_level = "rack";
+  job.place = "b1/r2";
   return job;
 }
 

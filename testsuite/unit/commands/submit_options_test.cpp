@@ -29,6 +29,7 @@ std::string text_of(const JobSpec& spec) {
   if (spec.signal != 0) text += format(", signal {}@{}", spec.signal, spec.signal_seconds);
   if (spec.grace_seconds >= 0) text += format(", grace {} s", spec.grace_seconds);
   if (!spec.nodes->empty()) text += ", " + rota::text_of(*spec.nodes);
+  if (!spec.topology->empty()) text += ", " + rota::text_of(*spec.topology);
   return text;
 }
 
@@ -224,6 +225,18 @@ TEST(SubmitOptions, NodesByNameTypeAndGroup) {
       line("-C a||b"),
       "--constraint: the constraint 'a||b', column 3: the name of a type or group is missing");
   EXPECT_EQ(line("--nodelist="), "--nodelist: the value is empty");
+}
+
+TEST(SubmitOptions, Topology) {
+  const std::string plain = "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs";
+  EXPECT_EQ(line("--topology=preferred:rack,required:block"),
+            plain + ", required:block,preferred:rack");
+  EXPECT_EQ(job("#ROTA --topology rack\n", {}, ""), plain + ", preferred:rack");
+  EXPECT_EQ(job("#ROTA --topology rack\n", {}, "--topology=none"), plain);
+  EXPECT_EQ(job("", {"ROTA_SUBMIT_TOPOLOGY=required:rack"}, ""), plain + ", required:rack");
+  EXPECT_EQ(line("--topology=must:rack"),
+            "--topology: 'must:rack': 'must' is neither 'required' nor 'preferred'; write "
+            "required:LEVEL, preferred:LEVEL or both with ',' between");
 }
 
 }  // namespace
