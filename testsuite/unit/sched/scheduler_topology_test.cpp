@@ -1,5 +1,5 @@
-// testsuite/unit/sched/scheduler_topology_test.cpp - jobs that ask to lie close together: where
-// they are placed, take back and wait.
+// testsuite/unit/sched/scheduler_topology_test.cpp - jobs that ask to lie close
+// together: where they are placed, take back and wait.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -14,7 +14,8 @@
 namespace rota::sched {
 namespace {
 
-/// Nodes n0, n1 ... in racks of `rack_size`, two racks to a block; the site knows 12 of them.
+/// Nodes n0, n1 ... in racks of `rack_size`, two racks to a block; the site
+/// knows 12 of them.
 class Cluster {
  public:
   explicit Cluster(std::uint32_t nodes, std::uint32_t rack_size = 2, std::uint32_t gpus = 4,
@@ -84,6 +85,15 @@ class Cluster {
     scheduler_.add_waiting(job, now);
     return job.id.value;
   }
+  /// A job that takes GPUs of this node; `firm`: and cannot be preempted.
+  std::uint64_t pin(std::uint32_t node, std::uint32_t gpus = 4,
+                    const std::string& project = "default", std::int64_t limit = 0,
+                    bool firm = false) {
+    JobSpec spec = spec_of("none", 1, 1, gpus);
+    spec.nodes.edit().only = format("n{}", node);
+    if (firm) spec.preemptibility = Preemptibility::no;
+    return submit(std::move(spec), project, limit);
+  }
   std::uint64_t gang(const std::string& topology, std::uint32_t nodes, std::uint32_t gpus = 4,
                      const std::string& project = "default", std::int64_t limit = 0) {
     return submit(spec_of(topology, nodes, nodes, gpus), project, limit);
@@ -130,7 +140,8 @@ class Cluster {
   std::map<JobId, Job> jobs_;
 };
 
-// n0 has least left, and n1 less than the others: packed, the pair would lie across two racks.
+// n0 has least left, and n1 less than the others: packed, the pair would lie
+// across two racks.
 TEST(SchedulerTopology, ARequiredLevelIsKept) {
   for (const std::string topology : {"none", "required:rack"}) {
     Cluster cluster(4);
@@ -143,19 +154,17 @@ TEST(SchedulerTopology, ARequiredLevelIsKept) {
 
 TEST(SchedulerTopology, ItWaitsForARackRatherThanStraddle) {
   Cluster cluster(4);
-  for (const std::uint32_t node : {0, 2}) {
-    JobSpec spec = Cluster::spec_of("none", 1, 1, 4);
-    spec.nodes.edit().only = format("n{}", node);
-    cluster.submit(spec);
-  }
+  cluster.pin(0);
+  cluster.pin(2);
   EXPECT_EQ(cluster.plan(), "1 on n0; 2 on n2");
   cluster.gang("required:rack", 2);
   EXPECT_EQ(cluster.plan(), "");
-  EXPECT_EQ(
-      cluster.why(3),
-      "Resources: needs 8 GPUs, 2 tasks of 1 CPU on 2 nodes in one rack: no rack has room for "
-      "all of it; 8 GPUs and 254 CPUs are free, at most 4 GPUs in one rack, at most 4 GPUs "
-      "on one node");
+  EXPECT_EQ(cluster.why(3),
+            "Resources: needs 8 GPUs, 2 tasks of 1 CPU on 2 "
+            "nodes in one rack: no rack has room for "
+            "all of it; 8 GPUs and 254 CPUs are free, at most "
+            "4 GPUs in one rack, at most 4 GPUs "
+            "on one node");
   cluster.end(1);
   EXPECT_EQ(cluster.plan(), "3 on n0 n1");
 }
@@ -165,7 +174,8 @@ TEST(SchedulerTopology, APreferredLevelClimbs) {
   Cluster cluster(12);
   cluster.gang("rack", 2);
   cluster.gang("rack", 3);
-  EXPECT_EQ(cluster.plan(), "1 on n0 n1; 2 on n6 n7 n4");  // r0; no rack has three: block b1
+  EXPECT_EQ(cluster.plan(),
+            "1 on n0 n1; 2 on n6 n7 n4");  // r0; no rack has three: block b1
   cluster.gang("rack", 5);
   EXPECT_EQ(cluster.plan(), "3 on n10 n11 n8 n9 n2");
   cluster.gang("required:rack,preferred:rack", 2);
@@ -182,12 +192,11 @@ TEST(SchedulerTopology, RequiredBoundsWherePreferredClimbs) {
   EXPECT_EQ(cluster.plan(), "");
 }
 
-// Tasks without a number of nodes, on as few as possible: of one rack, and of few racks.
+// Tasks without a number of nodes, on as few as possible: of one rack, and of
+// few racks.
 TEST(SchedulerTopology, TasksThatLieOnFewNodes) {
   Cluster cluster(4);
-  JobSpec pinned = Cluster::spec_of("none", 1, 1, 2);
-  pinned.nodes.edit().only = "n1";
-  cluster.submit(pinned);
+  cluster.pin(1, 2);
   EXPECT_EQ(cluster.plan(), "1 on n1");
   // Six GPUs are left in the fuller rack.
   cluster.submit(Cluster::spec_of("required:rack", 6, 0, 1));
@@ -200,14 +209,11 @@ TEST(SchedulerTopology, TasksThatLieOnFewNodes) {
   EXPECT_EQ(cluster.plan(), "5 on n3 n2");
 }
 
-// No block has room for eight tasks: two whole racks, not the three that are used already.
+// No block has room for eight tasks: two whole racks, not the three that are
+// used already.
 TEST(SchedulerTopology, FewNodesOfFewRacks) {
   Cluster cluster(12, 2, 2);
-  for (const std::uint32_t node : {0, 4, 8}) {
-    JobSpec pinned = Cluster::spec_of("none", 1, 1, 1);
-    pinned.nodes.edit().only = format("n{}", node);
-    cluster.submit(pinned);
-  }
+  for (const std::uint32_t node : {0, 4, 8}) cluster.pin(node, 1);
   EXPECT_EQ(cluster.plan(), "1 on n0; 2 on n4; 3 on n8");
   cluster.submit(Cluster::spec_of("rack", 6, 0, 1));
   EXPECT_EQ(cluster.plan(), "4 on n1 n2 n3");
@@ -225,7 +231,8 @@ TEST(SchedulerTopology, PartsOfGpusAndSingleTasks) {
   EXPECT_EQ(cluster.plan(), "2 on n2");
 }
 
-// Outside of the topology is in no place, but good enough for those who only prefer one.
+// Outside of the topology is in no place, but good enough for those who only
+// prefer one.
 TEST(SchedulerTopology, NodesWithoutAPlace) {
   Cluster cluster(4, 2, 4, live_policy(), 2);
   cluster.gang("required:block", 2);
@@ -245,6 +252,11 @@ TEST(SchedulerTopology, WishesForNodesCountToo) {
   spec.nodes.edit().except = "n0,n3,n4";
   cluster.submit(spec);
   EXPECT_EQ(cluster.plan(), "1 on n6 n7");
+  JobSpec tasks = Cluster::spec_of("required:rack", 4, 0, 1);
+  tasks.nodes.edit().except = "n0";
+  Cluster small(4);
+  small.submit(tasks);
+  EXPECT_EQ(small.plan(), "1 on n1");  // what is left of r0 becomes full
 }
 
 // What a node that joins brings is there for those who wait.
@@ -255,7 +267,8 @@ TEST(SchedulerTopology, ANodeThatJoinsCompletesItsRack) {
   cluster.join(4, false);
   EXPECT_EQ(cluster.plan(), "");
   EXPECT_EQ(cluster.why(1),
-            "ReqNodeNotAvail: needs 8 GPUs, 2 tasks of 1 CPU on 2 nodes in one rack: a rack would "
+            "ReqNodeNotAvail: needs 8 GPUs, 2 tasks of 1 CPU "
+            "on 2 nodes in one rack: a rack would "
             "have it with nodes that are not up now");
   cluster.put(1, 4, true);
   EXPECT_EQ(cluster.plan(), "1 on n0 n1");
@@ -273,9 +286,11 @@ TEST(SchedulerTopology, OnlyWhatCanNeverBeIsRefused) {
   EXPECT_EQ(fit(cluster, Cluster::spec_of("required:rack", 9, 0, 1)), Fit::never);
   EXPECT_EQ(fit(cluster, Cluster::spec_of("required:rack", 8, 0, 1)), Fit::yes);
   EXPECT_EQ(cluster.scheduler().never_text(Cluster::spec_of("required:rack", 3, 3, 1)),
-            "needs 3 GPUs, 3 tasks of 1 CPU on 3 nodes in one rack; the cluster has 4 nodes, the "
+            "needs 3 GPUs, 3 tasks of 1 CPU on 3 nodes in one rack; the cluster has "
+            "4 nodes, the "
             "largest with 4 GPUs and 64 CPUs; a rack has at most 2 nodes and 8 GPUs");
-  // Two racks of four; of the second, two nodes have not joined: who knows what they have.
+  // Two racks of four; of the second, two nodes have not joined: who knows what
+  // they have.
   Cluster partly(6, 4, 4, live_policy(), 8);
   EXPECT_EQ(fit(partly, Cluster::spec_of("required:rack", 5, 5, 1)), Fit::never);
   EXPECT_EQ(fit(partly, Cluster::spec_of("required:rack", 18, 0, 1)), Fit::when_up);
@@ -314,10 +329,13 @@ TEST(SchedulerTopology, LevelsAreChecked) {
             "not found: the topology has no level 'rak'; did you mean 'rack'?");
   EXPECT_EQ(said("pod"), "not found: the topology has no level 'pod'; known are block, rack");
   EXPECT_EQ(said("required:rack,preferred:block"),
-            "invalid job: a job in one rack is in one block as well, so 'preferred:block' says "
-            "nothing; prefer a level that is narrower than the one required: block > rack");
+            "invalid job: a job in one rack is in one block as well, so "
+            "'preferred:block' says "
+            "nothing; prefer a level that is narrower than the one required: "
+            "block > rack");
   EXPECT_EQ(check(*topology_parse("rack"), Topology(NetworkTopology{})).error().message(),
-            "not supported here: rota.yaml of the controller says nothing of a topology, so no job "
+            "not supported here: rota.yaml of the controller says nothing of a "
+            "topology, so no job "
             "can ask for 'preferred:rack'");
 }
 
@@ -328,20 +346,18 @@ TEST(SchedulerTopology, ALevelThatIsGone) {
   cluster.gang("pod", 1);
   EXPECT_EQ(cluster.plan(), "2 on n0");
   EXPECT_EQ(cluster.why(1),
-            "ReqNodeNotAvail: needs 4 GPUs, 1 task of 1 CPU on 1 node in one pod: rota.yaml has no "
+            "ReqNodeNotAvail: needs 4 GPUs, 1 task of 1 CPU on "
+            "1 node in one pod: rota.yaml has no "
             "level 'pod' in its topology now");
 }
 
-// One rack is taken back, not half of two: the guests that came last are in different ones.
+// One rack is taken back, not half of two: the guests that came last are in
+// different ones.
 TEST(SchedulerTopology, WhatIsTakenBackIsOnePlace) {
   Cluster cluster(4);
   cluster.project("owner", 8);
   cluster.project("guest", 0);
-  for (const std::uint32_t node : {0, 2, 1, 3}) {
-    JobSpec spec = Cluster::spec_of("none", 1, 1, 4);
-    spec.nodes.edit().only = format("n{}", node);
-    cluster.submit(spec, "guest");
-  }
+  for (const std::uint32_t node : {0, 2, 1, 3}) cluster.pin(node, 4, "guest");
   EXPECT_EQ(cluster.plan(), "1 on n0; 2 on n2; 3 on n1; 4 on n3");
   cluster.now += 1000;
   cluster.gang("required:rack", 2, 4, "owner");
@@ -354,38 +370,64 @@ TEST(SchedulerTopology, OnlyAPlaceThatCanBeHadIsTaken) {
   cluster.project("owner", 8);
   cluster.project("firm", 16);
   cluster.project("guest", 0);
-  const auto put = [&](const std::string& project, std::uint32_t node) {
-    JobSpec spec = Cluster::spec_of("none", 1, 1, 4);
-    spec.nodes.edit().only = format("n{}", node);
-    if (project == "firm") spec.preemptibility = Preemptibility::no;
-    return cluster.submit(spec, project);
-  };
-  put("guest", 4);
-  put("guest", 5);
-  put("guest", 0);
-  put("firm", 1);
-  put("guest", 2);
-  put("firm", 3);
-  put("guest", 6);
-  put("firm", 7);
+  for (const std::uint32_t node : {4, 5, 0, 2, 6}) cluster.pin(node, 4, "guest");
+  for (const std::uint32_t node : {1, 3, 7}) cluster.pin(node, 4, "firm", 0, true);
   cluster.plan();
   cluster.now += 1000;
   cluster.gang("required:rack", 2, 4, "owner");
   EXPECT_EQ(cluster.plan(), "1 makes way for 9; 2 makes way for 9");
 }
 
+// n4 has no place and is free: who is alone in the first rack moves there.
+TEST(SchedulerTopology, OneMovesToMakeARackWhole) {
+  Cluster cluster(5, 2, 4, live_policy(), 4);
+  cluster.gang("none", 1);
+  cluster.gang("required:rack", 2);
+  EXPECT_EQ(cluster.plan(), "1 on n0; 2 on n2 n3");
+  cluster.now += 10;
+  cluster.gang("required:rack", 2);
+  EXPECT_EQ(cluster.plan(), "1 makes way for 3");
+  EXPECT_EQ(cluster.why(3),
+            "Preempting: needs 8 GPUs, 2 tasks of 1 CPU on 2 nodes in one rack: others are leaving "
+            "that place");
+}
+
+// Six tasks are on n0 and half of n1; half of n3 is free, too. Were it not for the rack, they could
+// go to n1 and n3 and leave n0 to the other job.
+TEST(SchedulerTopology, NobodyIsMovedOutOfItsRack) {
+  Policy policy = live_policy();
+  policy.reservations_max = 0;
+  for (const std::string topology : {"none", "required:rack"}) {
+    Cluster cluster(4, 2, 4, policy);
+    cluster.project("firm", 8);
+    cluster.pin(2, 4, "firm", 0, true);
+    cluster.submit(Cluster::spec_of(topology, 6, 0, 1));
+    EXPECT_EQ(cluster.plan(), "1 on n2; 2 on n0 n1");
+    cluster.pin(3, 2, "firm", 0, true);
+    EXPECT_EQ(cluster.plan(), "3 on n3");
+    cluster.now += 10;
+    cluster.gang("none", 1);
+    EXPECT_EQ(cluster.plan(), topology == "none" ? "2 makes way for 4" : "") << topology;
+  }
+}
+
+// Two tasks of three are on one node: the rack has room for both parts, though
+// not for two of two.
+TEST(SchedulerTopology, PartsOfDifferentSizesAreCountedAsTheyAre) {
+  Cluster cluster(4, 2, 2);
+  for (const std::uint32_t node : {1, 2, 3}) cluster.pin(node, 1);
+  EXPECT_EQ(cluster.plan(), "1 on n1; 2 on n2; 3 on n3");
+  cluster.submit(Cluster::spec_of("required:rack", 3, 2, 1));
+  EXPECT_EQ(cluster.plan(), "4 on n0 n1");
+}
+
 // The time at which a whole rack is free, not that at which two nodes are.
 TEST(SchedulerTopology, PlacesInTimeAreKeptInOnePlace) {
   Cluster cluster(4);
-  const auto put = [&](std::uint32_t node, std::int64_t limit) {
-    JobSpec spec = Cluster::spec_of("none", 1, 1, 4);
-    spec.nodes.edit().only = format("n{}", node);
-    cluster.submit(spec, "default", limit);
-  };
-  put(0, 100);
-  put(1, 500);
-  put(2, 200);
-  put(3, 400);
+  cluster.pin(0, 4, "default", 100);
+  cluster.pin(1, 4, "default", 500);
+  cluster.pin(2, 4, "default", 200);
+  cluster.pin(3, 4, "default", 400);
   cluster.plan();
   const auto gang = cluster.gang("required:rack", 2);
   EXPECT_EQ(cluster.plan(), "");
@@ -400,7 +442,8 @@ TEST(SchedulerTopology, PlacesInTimeAreKeptInOnePlace) {
   EXPECT_EQ(cluster.scheduler().expected_start(JobId{beyond}), std::nullopt);
 }
 
-// A job that runs across places, because they were others when it started, may stay.
+// A job that runs across places, because they were others when it started, may
+// stay.
 TEST(SchedulerTopology, WhoRunsAcrossPlacesStays) {
   Cluster cluster(4);
   Job job;
@@ -415,7 +458,8 @@ TEST(SchedulerTopology, WhoRunsAcrossPlacesStays) {
   EXPECT_NE(cluster.scheduler().world().job(1).shape->gang.required_topology(), nullptr);
 }
 
-/// Jobs of all shapes come and go; nodes too. Who requires a level is in one place of it.
+/// Jobs of all shapes come and go; nodes too. Who requires a level is in one
+/// place of it.
 TEST(SchedulerTopology, WhoeverRequiresALevelIsInOnePlace) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     std::mt19937_64 random(seed);
