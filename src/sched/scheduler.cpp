@@ -484,10 +484,9 @@ void Scheduler::settle_start(std::uint32_t number, const Placement& placement, b
   if (elastic)
     held.tasks.resize(job.shape->tasks.size());
   else
-    held.shape =
-        shapes_.shape_of(placement, {.nodes = job.shape->tasks.front().nodes,
-                                     .spread = job.shape->spread,
-                                     .topology = job.shape->gang.groups.front().topology});
+    held.shape = shapes_.shape_of(placement, {.nodes = job.shape->tasks.front().nodes,
+                                              .spread = job.shape->spread,
+                                              .topology = job.shape->gang.groups.front().topology});
   world_.remove(number);
   numbers_[held.id] = world_.add(std::move(held));
 }
