@@ -62,6 +62,7 @@ struct Config {
   Duration scheduler_min_runtime_preempt{};
   Duration scheduler_preemption_delay{};
   std::uint64_t scheduler_consolidate_max = 16;
+  std::string scheduler_packing = "fullest";
   std::int64_t scheduler_history_weight = 0;  // millionths
   Duration scheduler_history_window = std::chrono::hours(7 * 24);
   Duration scheduler_history_half_life{};

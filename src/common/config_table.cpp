@@ -109,6 +109,10 @@ Result<void> is_cgroup_choice(std::string_view text) {
   static constexpr std::array<std::string_view, 4> choices{"auto", "v1", "v2", "none"};
   return is_one_of(text, choices);
 }
+Result<void> is_packing(std::string_view text) {
+  static constexpr std::array<std::string_view, 2> choices{"fullest", "least-loss"};
+  return is_one_of(text, choices);
+}
 Result<void> is_log_level(std::string_view text) {
   static constexpr std::array<std::string_view, 4> choices{"debug", "info", "warning", "error"};
   return is_one_of(text, choices);
@@ -226,6 +230,9 @@ constexpr std::array table{
     Row{{"scheduler.consolidate_max", "number", "16",
          "Running jobs looked at for a move that makes room for another; 0 moves none"},
         NumberMember{&Config::scheduler_consolidate_max, 0, 10'000}},
+    Row{{"scheduler.packing", "choice", "fullest",
+         "Where jobs go: fullest (nodes) or least-loss (where expected jobs lose least room)"},
+        TextMember{&Config::scheduler_packing, is_packing}},
     Row{{"scheduler.history_weight", "decimal", "0",
          "How much the past counts when what is left idle is divided; 0: not at all"},
         DecimalMember{&Config::scheduler_history_weight, 100'000'000}},

@@ -2,6 +2,7 @@
 #include "sched/fleet.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/assert.h"
 
@@ -147,6 +148,7 @@ void Fleet::set_usable(NodeIndex index, bool usable) {
   unindex(index);
   nodes_[index].usable = usable;
   this->index(index);
+  note_change(index);
   ++freed_count_;
   ++generation_;
 }
@@ -307,6 +309,24 @@ void Fleet::recount(NodeIndex index) {
   }
   node.gpu_free_amount = free_amount(node);
   this->index(index);
+  note_change(index);
+}
+
+void Fleet::note_change(NodeIndex index) {
+  if (!is_followed_) return;
+  if (is_changed_.size() < nodes_.size()) is_changed_.resize(nodes_.size());
+  if (is_changed_[index]) return;
+  is_changed_[index] = true;
+  changed_.push_back(index);
+}
+
+std::vector<NodeIndex> Fleet::take_changed() {
+  if (!is_followed_) {
+    is_followed_ = true;
+    for (NodeIndex index = 0; index < nodes_.size(); ++index) note_change(index);
+  }
+  for (const NodeIndex index : changed_) is_changed_[index] = false;
+  return std::exchange(changed_, {});
 }
 
 void Fleet::count_memory(const FleetNode& node, bool comes) {
@@ -363,6 +383,31 @@ SharedChoice choose_shared(const FleetNode& node, NodeIndex index, const Demand&
   }
   if (pack) take_fresh();
   return choice;
+}
+
+std::int32_t free_part(const FleetNode& node, const SharedGpu& gpu) {
+  if (node.gpu_memory_mib <= 0) return 0;
+  const std::int64_t room = std::clamp<std::int64_t>(room_now(node, gpu), 0, node.gpu_memory_mib);
+  return static_cast<std::int32_t>(room * one_gpu / node.gpu_memory_mib);
+}
+
+std::optional<Spot> choose_shared_at(const FleetNode& node, NodeIndex index, const Demand& demand,
+                                     std::int32_t level) {
+  Spot spot{.node = index};
+  if (level == one_gpu) {
+    if (node.gpus_idle < 1 || node.gpus_free() < 1) return std::nullopt;
+    spot.shared.push_back(0);
+    return spot;
+  }
+  const std::int64_t mib = demand.share_mib(node.gpu_memory_mib);
+  const SharedGpu* first = nullptr;
+  for (const SharedGpu& gpu : node.shared)
+    if (gpu.gpu && takes(node, gpu, mib) && free_part(node, gpu) == level &&
+        gpu.members_promised < gpu.members && (first == nullptr || *gpu.gpu < *first->gpu))
+      first = &gpu;
+  if (first == nullptr) return std::nullopt;
+  spot.shared.push_back(first->id);
+  return spot;
 }
 
 std::vector<std::uint32_t> choose_whole(const FleetNode& node, std::uint32_t count) {

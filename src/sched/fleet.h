@@ -142,6 +142,9 @@ class Fleet {
   /// What has come free since was only put back: an attempt that was undone.
   void forget_freed(std::uint64_t count) { freed_count_ = count; }
 
+  /// Nodes that have changed since the last call, each once; at first, all.
+  std::vector<NodeIndex> take_changed();
+
   /// Of GPUs whose memory is known; 0: there are none.
   std::int64_t gpu_memory_least() const { return memories_.empty() ? 0 : memories_.begin()->first; }
   std::int64_t gpu_memory_most() const { return memories_.empty() ? 0 : memories_.rbegin()->first; }
@@ -157,6 +160,7 @@ class Fleet {
   void count_memory(const FleetNode& node, bool comes);
   void index(NodeIndex index);
   void unindex(NodeIndex index);
+  void note_change(NodeIndex index);
 
   std::vector<FleetNode> nodes_;
   FreeIndex by_free_gpus_;
@@ -168,6 +172,9 @@ class Fleet {
   bool has_mig_ = false;
   std::uint64_t freed_count_ = 1;
   std::uint64_t generation_ = 1;
+  bool is_followed_ = false;  // somebody asks for what has changed
+  std::vector<NodeIndex> changed_;
+  std::vector<bool> is_changed_;  // by node: it is in that list
 };
 
 /// Calls `visit` with each of these nodes; none: with all.
@@ -192,6 +199,12 @@ struct SharedChoice {
   bool now = true;
 };
 SharedChoice choose_shared(const FleetNode& node, NodeIndex index, const Demand& demand, bool pack);
+/// What is free now of a shared GPU, of one_gpu.
+std::int32_t free_part(const FleetNode& node, const SharedGpu& gpu);
+/// The first GPU of which exactly `level` is free now, for a part of one; all of a GPU: a fresh
+/// one. None: there is no such.
+std::optional<Spot> choose_shared_at(const FleetNode& node, NodeIndex index, const Demand& demand,
+                                     std::int32_t level);
 /// Whole GPUs that are idle, lowest numbers first.
 std::vector<std::uint32_t> choose_whole(const FleetNode& node, std::uint32_t count);
 

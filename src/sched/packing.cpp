@@ -28,6 +28,30 @@ void Packing::set_usable(NodeIndex node, bool usable) {
   fleet_.set_usable(node, usable);
 }
 
+void Packing::set(NodeIndex node, const PackState& state) {
+  const bool is_new = node >= fleet_.size();
+  const bool was_usable = !is_new && fleet_.shelf_of(node) != PackFleet::no_shelf;
+  nodes_changed_ = nodes_changed_ || was_usable != state.usable;
+  fleet_.set(node, state);
+  if (task_counts_.size() < fleet_.size()) task_counts_.resize(fleet_.size());
+  placed_ += state.task_count - task_counts_[node];
+  task_counts_[node] = state.task_count;
+  ++moved_since_;
+}
+
+void Packing::rank(const PackRequest& request) {
+  ROTA_ASSERT(request.is_valid());
+  learn_if_due();
+  Scores& scores = scores_of(request);
+  ranked_.clear();
+  for (PackFleet::ShelfIndex i = 0; i < scores.size(); ++i) {
+    const Score& here = score_at(scores, request, i);
+    if (here.loss != never)
+      ranked_.push_back({here.loss, *fleet_.shelf(i).nodes.begin(), i, here.level});
+  }
+  std::make_heap(ranked_.begin(), ranked_.end(), std::greater<>());
+}
+
 void Packing::observe(const PackRequest& request, std::int64_t count) {
   mix_.add(request, count);
   seen_since_ += count;

@@ -1,7 +1,10 @@
 // sched/packing.h - where a task goes: to the place that costs the expected tasks least.
 #pragma once
+#include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <unordered_map>
@@ -32,6 +35,9 @@ class Packing {
  public:
   NodeIndex add(const PackNode& node);
   void set_usable(NodeIndex node, bool usable);
+  /// The node is so now, whoever has come or gone: for a fleet that somebody else keeps, instead of
+  /// take() and release().
+  void set(NodeIndex node, const PackState& state);
 
   /// `count` tasks like this have been asked for: once for each task, when it arrives.
   void observe(const PackRequest& request, std::int64_t count = 1);
@@ -39,6 +45,22 @@ class Packing {
   std::optional<PackChoice> choose(const PackRequest& request);
   /// The best GPU of that node, to compare nodes of a list.
   std::optional<PackChoice> choose_on(const PackRequest& request, NodeIndex node);
+
+  /// Calls visit(node, level) for nodes where it fits, the best first, until it says true; `level`
+  /// is what is free of the GPU that a share is to come from. Nodes must stay as they are
+  /// meanwhile.
+  template <class Visit>
+  bool find(const PackRequest& request, Visit visit) {
+    rank(request);
+    while (!ranked_.empty()) {
+      std::pop_heap(ranked_.begin(), ranked_.end(), std::greater<>());
+      const Ranked best = ranked_.back();
+      ranked_.pop_back();
+      for (const NodeIndex node : fleet_.shelf(best.shelf).nodes)
+        if (visit(node, best.level)) return true;
+    }
+    return false;
+  }
 
   /// The caller took the spot that was chosen, or another that is free.
   void take(const PackRequest& request, const PackSpot& spot);
@@ -71,7 +93,16 @@ class Packing {
     std::size_t operator()(const PackRequest& request) const;
   };
 
+  struct Ranked {
+    std::int64_t loss = 0;
+    NodeIndex first = no_node;
+    PackFleet::ShelfIndex shelf = 0;
+    std::int32_t level = 0;
+    friend auto operator<=>(const Ranked&, const Ranked&) = default;
+  };
+
   void learn_if_due();
+  void rank(const PackRequest& request);
   Scores& scores_of(const PackRequest& request);
   const Score& score_at(Scores& scores, const PackRequest& request, PackFleet::ShelfIndex shelf);
   Score score(const PackRequest& request, PackFleet::ShelfIndex shelf);
@@ -83,6 +114,8 @@ class Packing {
   PackWorth worth_;
   std::unordered_map<PackRequest, Scores, RequestHash> scores_;  // never walked: no order shows
   std::vector<RoomWorth> room_worths_;                           // by shelf
+  std::vector<Ranked> ranked_;                                   // of the last find(): a heap
+  std::vector<std::int64_t> task_counts_;                        // by node, of those that were set
   bool nodes_changed_ = true;
   std::int64_t placed_ = 0;      // tasks that are there now
   std::int64_t seen_since_ = 0;  // since the last learning

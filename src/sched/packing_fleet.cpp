@@ -83,6 +83,19 @@ NodeIndex PackFleet::add(const PackNode& node) {
   return index;
 }
 
+void PackFleet::set(NodeIndex index, const PackState& state) {
+  ROTA_ASSERT(state.total.is_valid());
+  while (nodes_.size() <= index) nodes_.emplace_back().usable = false;
+  leave_shelf(index);
+  Node& node = nodes_[index];
+  node.total = state.total;
+  node.cpu_milli = state.cpu_milli;
+  node.memory_bytes = state.memory_bytes;
+  node.gpu_free = state.gpu_free;
+  node.usable = state.usable;
+  enter_shelf(index);
+}
+
 void PackFleet::set_usable(NodeIndex node, bool usable) {
   leave_shelf(node);
   nodes_[node].usable = usable;

@@ -71,6 +71,16 @@ struct PackSpot {
   friend bool operator==(const PackSpot&, const PackSpot&) = default;
 };
 
+/// What a node is and has free, as somebody else keeps it.
+struct PackState {
+  PackNode total;
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_bytes = 0;
+  std::array<std::int32_t, pack_gpus_max> gpu_free{};  // by number
+  bool usable = false;
+  std::int64_t task_count = 0;  // that are there
+};
+
 /// The nodes, and what is free on each. Usable nodes with equal rooms stand on one shelf: what was
 /// worked out for a shelf holds for all of them. Taking what is not free, or giving back what was
 /// not taken, is a bug (asserted).
@@ -84,6 +94,8 @@ class PackFleet {
   static constexpr ShelfIndex no_shelf = ~ShelfIndex{0};
 
   NodeIndex add(const PackNode& node);
+  /// It is so from now on, whatever it was; nodes up to it are added, and not usable yet.
+  void set(NodeIndex node, const PackState& state);
   /// One that is not usable keeps what is on it, and is on no shelf.
   void set_usable(NodeIndex node, bool usable);
   void take(const PackRequest& request, const PackSpot& spot);

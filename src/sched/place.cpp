@@ -242,6 +242,10 @@ class Placing {
         (task.nodes->size() <= nodes_listed_max || !is_indexed(*task.demand)))
       nodes = task.nodes.get();
     if (!is_charged_by_node(*task.demand) && !passes(task.demand->charge(0))) return false;
+    if (nodes == nullptr && find_least_loss(task, choice)) {
+      settle(ref, choice.node, choice.level);
+      return true;
+    }
     if (nodes == nullptr && is_indexed(*task.demand))
       look_in_index(task, choice);
     else
@@ -251,7 +255,7 @@ class Placing {
         consider(task, node, choice);
       }
     if (choice.node == no_node) return false;
-    settle(ref, choice.node);
+    settle(ref, choice.node, 0);
     return true;
   }
 
@@ -261,7 +265,24 @@ class Placing {
   struct Choice {
     NodeIndex node = no_node;
     Score score;
+    std::int32_t level = 0;  // of the GPU that a part is to come from; 0: whichever
   };
+
+  /// Of those where it fits now, if that is how the site wants it. One that goes back to where it
+  /// was, or waits for others to leave, is for the rules.
+  bool find_least_loss(const TaskShape& task, Choice& choice) {
+    if (!world_.policy.least_loss || was_evicted_ || options_.only_promise || spreads() ||
+        !topology_scores_.empty())
+      return false;
+    return world_.least_loss.find(world_.fleet, *task.demand,
+                                  [&](NodeIndex node, std::int32_t level) {
+                                    Choice here;
+                                    if (!consider(task, node, here)) return false;
+                                    choice = here;
+                                    choice.level = level;
+                                    return true;
+                                  });
+  }
 
   /// Keeps the node if it is the best so far. True when the task would fit there now.
   bool consider(const TaskShape& task, NodeIndex index, Choice& choice) const {
@@ -279,7 +300,7 @@ class Placing {
     const Score score = score_of(*task.demand, index, node);
     const bool is_better = choice.node == no_node || score > choice.score ||
                            (score == choice.score && index < choice.node);
-    if (is_better) choice = {index, score};
+    if (is_better) choice = {index, score, 0};
     return score.now;
   }
 
@@ -377,14 +398,19 @@ class Placing {
     return score;
   }
 
-  void settle(TaskRef ref, NodeIndex index) {
+  void settle(TaskRef ref, NodeIndex index, std::int32_t level) {
     const FleetNode& node = world_.fleet.at(index);
     const Demand& demand = world_.demand(ref);
     Spot spot;
     spot.node = index;
     bool now = !options_.only_promise && fits_now(node, demand);
     world_.reservations.take(job_, index, demand, end_on(index));
-    if (demand.is_shared()) {
+    const auto at_level = demand.is_shared() && level > 0
+                              ? choose_shared_at(node, index, demand, level)
+                              : std::optional<Spot>();
+    if (at_level) {
+      spot = *at_level;
+    } else if (demand.is_shared()) {
       const SharedChoice choice = choose_shared(node, index, demand, world_.packs_shared(job()));
       spot = choice.spot;
       now = now && choice.now;

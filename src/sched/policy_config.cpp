@@ -22,6 +22,7 @@ Policy policy_from(const Config& config) {
   policy.history_weight = static_cast<double>(config.scheduler_history_weight) / 1e6;
   policy.history_window_seconds = seconds(config.scheduler_history_window);
   policy.history_half_life_seconds = seconds(config.scheduler_history_half_life);
+  policy.least_loss = config.scheduler_packing == "least-loss";
   policy.consolidate_jobs_max = static_cast<std::uint32_t>(config.scheduler_consolidate_max);
   return policy;
 }

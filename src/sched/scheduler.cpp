@@ -230,6 +230,7 @@ std::uint32_t Scheduler::place_of_all(const std::vector<NodeId>& nodes) const {
 void Scheduler::add_waiting(const Job& job, std::int64_t now, const std::vector<NodeId>& avoid) {
   SchedJob made = sched_job(job);
   made.shape = shapes_.shape_of(job.spec, world_, set_of(job.spec, avoid));
+  if (world_.policy.least_loss) world_.least_loss.observe(*made.shape);
   if (const std::int64_t delay =
           preemption_delay(world_.quotas, made.project, world_.policy.preemption_delay_seconds);
       delay > 0)
@@ -319,6 +320,7 @@ void Scheduler::add_holding(const Job& job, bool is_ending, std::int64_t now) {
     made.tasks = tasks_holding(placement, is_ending ? TaskState::leaving : TaskState::running);
     made.shape = shapes_.shape_of(placement, set);
   }
+  if (world_.policy.least_loss) world_.least_loss.observe(*made.shape);
   // How long it has run is not known on this clock: as if it had begun now.
   made.started = now;
   const bool is_new = numbers_.emplace(job.id.value, world_.add(std::move(made))).second;

@@ -11,6 +11,7 @@
 
 #include "sched/fleet.h"
 #include "sched/job_row.h"
+#include "sched/least_loss.h"
 #include "sched/quota_tree.h"
 #include "sched/reservations.h"
 #include "sched/topology.h"
@@ -27,6 +28,7 @@ struct Policy {
   bool prefer_cpu_nodes = true;  // for tasks without GPUs
   bool spare_free_gpus = false;  // they keep away from nodes with free GPUs
   bool prefer_full = true;       // pack; else the order of nodes, or spread
+  bool least_loss = false;       // to where expected tasks lose least, before all of that
   bool spread_gpu = false;
   bool spread_cpu = false;
   bool pack_shared = true;
@@ -118,6 +120,7 @@ class World {
   std::vector<Topology> topologies;
   Policy policy;
   Reservations reservations;
+  LeastLoss least_loss;  // used where the policy says so
   std::int64_t now = 0;
 
   /// Takes the job with its tasks as they are; charges what they hold. Returns its number.

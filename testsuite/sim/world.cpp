@@ -287,6 +287,7 @@ void World::start_controller() {
   ctld::EngineSettings settings;
   settings.node = node_settings();
   settings.restarts_max = 1000;
+  settings.policy.least_loss = options_.seed % 3 == 0;
   settings.node_groups = {{"most", {}}};
   for (std::size_t i = 1; i < nodes_.size(); ++i)
     settings.node_groups[0].nodes.push_back(nodes_[i].name);

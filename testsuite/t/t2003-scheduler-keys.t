@@ -11,6 +11,7 @@ scheduler:
   reservations: 0
   min_runtime_reclaim: 1h
   min_runtime_preempt: 1h
+  packing: least-loss
 TEXT
 cluster_start --nodes 1 --gpus 4 --config "$test_dir/keys.yaml" --projects "$test_dir/projects.yaml"
 why() { rqueue --noheader -j "$1" -o %r; }

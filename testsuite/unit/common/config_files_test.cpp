@@ -47,11 +47,12 @@ std::string as_text(const Config& c) {
        << c.jobs_slurm_environment << '|' << c.scheduler_reservations << '|'
        << c.scheduler_limit_assumed.count() << '|' << c.scheduler_min_runtime_reclaim.count() << '|'
        << c.scheduler_min_runtime_preempt.count() << '|' << c.scheduler_preemption_delay.count()
-       << '|' << c.scheduler_consolidate_max << '|' << c.scheduler_history_weight << '|'
-       << c.scheduler_history_window.count() << '|' << c.scheduler_history_half_life.count() << '|'
-       << c.node_name << '|' << c.node_listen << '|' << c.node_address << '|' << c.node_spool_dir
-       << '|' << c.node_nvml << '|' << c.node_cgroup << '|' << c.node_cgroup_parent << '|'
-       << c.node_reconnect_max.count() << '|' << c.log_file << '|' << c.log_level;
+       << '|' << c.scheduler_consolidate_max << '|' << c.scheduler_packing << '|'
+       << c.scheduler_history_weight << '|' << c.scheduler_history_window.count() << '|'
+       << c.scheduler_history_half_life.count() << '|' << c.node_name << '|' << c.node_listen << '|'
+       << c.node_address << '|' << c.node_spool_dir << '|' << c.node_nvml << '|' << c.node_cgroup
+       << '|' << c.node_cgroup_parent << '|' << c.node_reconnect_max.count() << '|' << c.log_file
+       << '|' << c.log_level;
   return text.str();
 }
 
@@ -99,7 +100,10 @@ TEST(ConfigTable, EveryKeyChangesItsOwnMemberAndNoOther) {
                                                         {"decimal", "0.25"}};
   std::set<std::string> results{as_text(Config{})};
   for (const ConfigKey& key : config_keys()) {
-    std::string value = key.name == "node.cgroup" ? "v1" : key.name == "log.level" ? "error" : "";
+    std::string value = key.name == "node.cgroup"         ? "v1"
+                        : key.name == "log.level"         ? "error"
+                        : key.name == "scheduler.packing" ? "least-loss"
+                                                          : "";
     if (key.type == "bool") value = key.default_text == "true" ? "false" : "true";
     if (key.name == "cluster.name" || key.name == "node.name" || key.name == "node.cgroup_parent")
       value = "other";
