@@ -160,10 +160,13 @@ Table queue_table(const Org& org) {
 }
 
 Table user_table(const Org& org) {
-  Table table({{"USER", Align::left, true}, {"DEFAULT_PROJECT", Align::left, true}});
+  Table table({{"USER", Align::left, true},
+               {"ROLE", Align::left, false},
+               {"DEFAULT_PROJECT", Align::left, true}});
   for (const UserDefaults& user : org.users) {
     table.add(user.name);
-    table.add(user.project);
+    table.add(name_of(user.role));
+    table.add(user.project.empty() ? default_project : std::string_view(user.project));
   }
   return table;
 }
@@ -234,7 +237,8 @@ void write_queue(JsonWriter& json, const Queue& queue) {
 void write_user(JsonWriter& json, const UserDefaults& user) {
   json.begin_object();
   json.field("name", user.name);
-  json.field("default_project", user.project);
+  json.field("default_project", user.project.empty() ? default_project : user.project);
+  json.field("role", name_of(user.role));
   json.end_object();
 }
 

@@ -98,6 +98,8 @@ Result<void> Engine::admit(const Owner& owner, const std::vector<std::string>& g
   ROTA_CHECK(validate(spec));
   if (owner.uid == 0 && !settings_.root_allowed)
     return Error{Errc::denied, "jobs as root are not allowed here (jobs.root_allowed)"};
+  if (owner.uid != 0 && role_of({.owner = owner}) == UserRole::viewer)
+    return Error{Errc::denied, format("{} has the role viewer, which submits no jobs", owner.user)};
   if (live_count_ >= settings_.job_count_max)
     return Error{Errc::queue_full,
                  format("{} jobs have not ended, the limit is {} (jobs.count_max)", live_count_,
@@ -345,7 +347,9 @@ Result<proto::CancelReply> Engine::cancel(const Caller& caller, const JobFilter&
 }
 
 std::optional<Error> Engine::cancel_one(const Caller& caller, Job& job, int signal, Now now) {
-  if (!caller.is_admin && caller.owner.uid != job.owner.uid)
+  const UserRole role = role_of(caller);
+  if (role == UserRole::viewer) return Error{Errc::denied, "the role viewer only looks"};
+  if (role != UserRole::admin && caller.owner.uid != job.owner.uid)
     return Error{Errc::denied, format("it belongs to {}", job.owner.user)};
   if (signal != 0) {
     if (job.state == JobState::pending)

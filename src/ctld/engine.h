@@ -41,10 +41,10 @@ struct EngineSettings {
   sched::Policy policy = sched::live_policy();
 };
 
-/// Who asks. An administrator may touch everybody's jobs.
+/// Who asks.
 struct Caller {
   Owner owner;
-  bool is_admin = false;
+  bool is_admin = false;  // whatever the store says of him: root, and the controller's own user
   std::vector<std::string> groups = {};  // Unix groups of the owner
 };
 
@@ -106,6 +106,9 @@ class Engine {
                                     const std::string& name,
                                     const std::vector<OrgSetting>& settings);
   const Org& org() const { return org_.org(); }
+  /// An administrator may touch everybody's jobs.
+  UserRole role_of(const Caller& caller) const;
+  bool is_admin(const Caller& caller) const { return role_of(caller) == UserRole::admin; }
   std::uint64_t org_revision() const { return org_.revision(); }
 
   /// (Re)connects a node and settles what it runs against what it should run.
@@ -171,6 +174,7 @@ class Engine {
  private:
   Result<void> admit(const Owner& owner, const std::vector<std::string>& groups,
                      JobSpec& spec) const;
+  Result<void> check_editor(const Caller& caller, const Org& desired) const;
   Result<void> check_unused(const Org& desired) const;
   Result<OrgOutcome> change_org(Org desired, bool dry_run);
   void renew_waiting();

@@ -99,7 +99,7 @@ Result<const Project*> OrgBook::settle_project(const Owner& owner,
                                                JobSpec& spec) const {
   if (spec.project.empty()) {
     const UserDefaults* user = find_user(org_, owner.user);
-    spec.project = user != nullptr ? user->project : default_project;
+    spec.project = user != nullptr && !user->project.empty() ? user->project : default_project;
   }
   const Project* project = find_project(org_, spec.project);
   if (project == nullptr)

@@ -67,12 +67,33 @@ std::vector<std::string> new_warnings(const Org& before, const Org& after,
   return warnings;
 }
 
-Result<void> check_admin(const Caller& caller) {
-  if (caller.is_admin) return {};
-  return Error{Errc::denied, "only an administrator may change projects"};
+/// Who does what he likes to projects still cannot make himself another role.
+bool same_roles(const Org& before, const Org& after) {
+  const auto roles_of = [](const Org& org) {
+    std::map<std::string, UserRole> roles;
+    for (const UserDefaults& user : org.users)
+      if (user.role != UserRole::researcher) roles[user.name] = user.role;
+    return roles;
+  };
+  return roles_of(before) == roles_of(after);
 }
 
 }  // namespace
+
+UserRole Engine::role_of(const Caller& caller) const {
+  if (caller.is_admin) return UserRole::admin;
+  const UserDefaults* user = find_user(org(), caller.owner.user.str());
+  return user == nullptr ? UserRole::researcher : user->role;
+}
+
+Result<void> Engine::check_editor(const Caller& caller, const Org& desired) const {
+  const UserRole role = role_of(caller);
+  if (role == UserRole::admin) return {};
+  if (role != UserRole::editor)
+    return Error{Errc::denied, "only an administrator or an editor may change projects"};
+  if (same_roles(org(), desired)) return {};
+  return Error{Errc::denied, "only an administrator may change roles"};
+}
 
 Result<void> Engine::check_unused(const Org& desired) const {
   HoldersByName projects, queues;
@@ -122,7 +143,7 @@ void Engine::renew_waiting() {
 
 Result<OrgOutcome> Engine::apply_org(const Caller& caller, Org desired, bool dry_run,
                                      std::optional<std::uint64_t> revision) {
-  if (!dry_run) ROTA_CHECK(check_admin(caller));
+  if (!dry_run) ROTA_CHECK(check_editor(caller, desired));
   if (revision && *revision != org_.revision())
     return Error{Errc::org_changed, format("revision {} was meant, it is {} now; look again",
                                            *revision, org_.revision())};
@@ -132,8 +153,8 @@ Result<OrgOutcome> Engine::apply_org(const Caller& caller, Org desired, bool dry
 Result<OrgOutcome> Engine::change_project(const Caller& caller, proto::ProjectVerb verb,
                                           const std::string& name,
                                           const std::vector<OrgSetting>& settings) {
-  ROTA_CHECK(check_admin(caller));
   Org desired = org_.org();
+  ROTA_CHECK(check_editor(caller, desired));
   const Project* found = find_project(desired, name);
   if (found == nullptr && verb != proto::ProjectVerb::create)
     return Error{Errc::no_such_project,

@@ -287,11 +287,16 @@ class Check {
 
   Fault one(const UserDefaults& user) {
     if (auto f = begin(OrgKind::user, org_.users, user)) return f;
-    if (find_project(org_, user.project) != nullptr) return std::nullopt;
+    if (name_of(user.role) == "unknown")
+      return here("role", "role is none of viewer, researcher, editor, admin");
+    const bool says_something = !user.project.empty() || user.role != UserRole::researcher;
+    if (says_something && (user.project.empty() || find_project(org_, user.project) != nullptr))
+      return std::nullopt;
     return here("default_project",
-                user.project.empty() ? "default_project is missing; name the user's project"
-                                     : format("project {} does not exist; {}", quoted(user.project),
-                                              known_projects(org_, user.project)));
+                user.project.empty()
+                    ? "default_project is missing; name the user's project, or a role"
+                    : format("project {} does not exist; {}", quoted(user.project),
+                             known_projects(org_, user.project)));
   }
 
   const Org& org_;

@@ -362,6 +362,17 @@ constexpr auto user_keys = std::to_array<OrgKey<UserDefaults>>({
     {"default_project", OrgType::name, "none", "Project of the user's jobs that name none",
      [](UserDefaults& item, const Words& words) { return set_name(item.project, words); },
      [](const UserDefaults& item) { return shown_name(item.project); }},
+    {"role", OrgType::choice, "researcher",
+     "viewer: looks; researcher: submits jobs; editor: changes projects too; admin: everything",
+     [](UserDefaults& item, const Words& words) -> Result<void> {
+       ROTA_TRY(const std::string word, one_word(words));
+       const auto role = user_role_from(word);
+       if (!role)
+         return wrong(format("must be viewer, researcher, editor or admin, not {}", quoted(word)));
+       item.role = *role;
+       return {};
+     },
+     [](const UserDefaults& item) { return Words{std::string(name_of(item.role))}; }},
 });
 
 template <class T, std::size_t... sizes>

@@ -55,6 +55,27 @@ std::string known_in(const std::vector<T>& list, std::string_view wanted) {
 
 }  // namespace
 
+std::string_view name_of(UserRole role) {
+  switch (role) {
+    case UserRole::researcher:
+      return "researcher";
+    case UserRole::viewer:
+      return "viewer";
+    case UserRole::editor:
+      return "editor";
+    case UserRole::admin:
+      return "admin";
+  }
+  return "unknown";
+}
+
+std::optional<UserRole> user_role_from(std::string_view text) {
+  for (const UserRole role :
+       {UserRole::researcher, UserRole::viewer, UserRole::editor, UserRole::admin})
+    if (text == name_of(role)) return role;
+  return std::nullopt;
+}
+
 std::string_view name_of(OrgKind kind) {
   switch (kind) {
     case OrgKind::department:
@@ -144,7 +165,7 @@ std::size_t bytes_of(const Queue& queue) {
   return 60 + queue.name.size() + queue.node_group.size() + words_bytes(queue.projects);
 }
 std::size_t bytes_of(const UserDefaults& user) {
-  return 12 + user.name.size() + user.project.size();
+  return 16 + user.name.size() + user.project.size();
 }
 std::size_t bytes_of(const ShareView& share) {
   return 120 + share.name.size() + share.parent.size();

@@ -130,13 +130,25 @@ struct Queue {
   }
 };
 
-/// What a user need not say.
+/// What a user may do. Numbers are in the store: never changed, never reused.
+enum class UserRole : std::uint8_t {
+  researcher = 0,  // submit jobs, and do anything to their own
+  viewer = 1,      // look
+  editor = 2,      // as a researcher; and change projects, departments and queues
+  admin = 3,       // everything
+};
+/// "researcher", "viewer", "editor", "admin".
+std::string_view name_of(UserRole role);
+std::optional<UserRole> user_role_from(std::string_view text);
+
+/// What a user need not say, and what he may do.
 struct UserDefaults {
   std::string name;
-  std::string project;
+  std::string project;  // "": the default one
+  UserRole role = UserRole::researcher;
 
   friend bool operator==(const UserDefaults&, const UserDefaults&) = default;
-  static auto fields(auto& m) { return std::tie(m.name, m.project); }
+  static auto fields(auto& m) { return std::tie(m.name, m.project, m.role); }
 };
 
 /// All of it. Each list is in the order of names, each name once (see normalize).

@@ -1,7 +1,7 @@
 #!/bin/bash
 # testsuite/t/t0101-projects.t - projects are described, shown, changed, kept, and rule who may submit.
 . "$(dirname "$0")/lib.sh"
-plan 60
+plan 63
 
 cat >"$test_dir/projects.yaml" <<'TEXT'
 departments:
@@ -190,11 +190,23 @@ user_can() {
 if user_can; then
   as_user() { setpriv --reuid nobody --regid nogroup --clear-groups "$@"; }
   run as_user rproject create mine
-  is "$code,$out" "4,rproject: permission denied: only an administrator may change projects" "others may not change projects"
+  is "$code,$out" "4,rproject: permission denied: only an administrator or an editor may change projects" "others may not change projects"
   run as_user rproject list -n -P
   is "$code" 0 "but may look"
+  role() { # ROLE: of nobody
+    { radmin export | sed '/^users:/,$d'; printf 'users:\n  nobody: {role: %s}\n' "$1"; } >role.yaml
+    radmin apply role.yaml >/dev/null
+  }
+  role editor
+  run as_user rproject create mine --quota 1
+  is "$code" 0 "unless they are editors"
+  role viewer
+  run as_user rsubmit -- true
+  is "$code,$out" "4,rsubmit: permission denied: nobody has the role viewer, which submits no jobs" "a viewer submits nothing"
+  run as_user rproject delete mine
+  is "$code,$out" "4,rproject: permission denied: only an administrator or an editor may change projects" "and changes nothing"
 else
-  skip 2 "not root, or the tree is closed to others"
+  skip 5 "not root, or the tree is closed to others"
 fi
 for id in $(rqueue -n -o %i); do rcancel "$id"; done
 

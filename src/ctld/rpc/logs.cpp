@@ -41,7 +41,7 @@ Result<proto::LogsReply> logs(Controller& controller, const Caller& caller,
   const Engine& engine = controller.engine();
   const Job* job = engine.find(request.job);
   if (job == nullptr) return Error{Errc::no_such_job, format("{}", request.job.value)};
-  if (!caller.is_admin && caller.owner.uid != job->owner.uid)
+  if (!engine.is_admin(caller) && caller.owner.uid != job->owner.uid)
     return Error{Errc::denied, format("job {} belongs to {}", job->id.value, job->owner.user)};
   if (job->last->nodes.empty())
     return Error{Errc::job_not_started, format("job {} is {}", job->id.value, name_of(job->state))};

@@ -91,7 +91,8 @@ research   -          8  10.5      8  100 on
 QUEUE NODE_GROUP TIME_DEFAULT TIME_MAX PRIORITY PLACEMENT PROJECTS
 short -                     -       2h       80 pack      team-a
 )");
-  EXPECT_EQ(user_table(answer.org).render({}), "USER DEFAULT_PROJECT\nada  team-a\n");
+  EXPECT_EQ(user_table(answer.org).render({}),
+            "USER ROLE       DEFAULT_PROJECT\nada  researcher team-a\n");
 }
 
 TEST(ProjectText, HasEveryKey) {

@@ -187,6 +187,60 @@ TEST(ApplyOrg, ShowsTheDifferenceAndStoresIt) {
   EXPECT_EQ(a.revision.revision, 2u);
 }
 
+/// What each may do, by what the file says of them.
+TEST(Roles, EachMayDoSoMuch) {
+  Admin a;
+  const std::string file =
+      "users: {ed: {role: editor}, vi: {role: viewer}, ann: {role: admin}}\n"
+      "projects: {p: {quota: %}}\n";
+  const auto with_quota = [&file](int quota) {
+    std::string text = file;
+    return text.replace(text.find('%'), 1, format("{}", quota));
+  };
+  a.apply(with_quota(1));
+  const JobId job = a.submit("p");
+  const auto cancel = [&] {
+    JobFilter filter;
+    filter.jobs = {job};
+    const auto reply = *a.engine.cancel(a.caller, filter, 0, a.at);
+    return reply.refused.empty() ? "done" : reply.refused.front().detail;
+  };
+  a.caller = {{1001, 1001, "vi"}, false, {}};
+  EXPECT_EQ(a.apply(with_quota(2)),
+            "permission denied: only an administrator or an editor may change projects");
+  EXPECT_EQ(cancel(), "the role viewer only looks");
+  a.caller = {{1002, 1002, "ed"}, false, {}};
+  EXPECT_EQ(a.apply(with_quota(2)), "2: project p: quota 1 -> 2");
+  EXPECT_EQ(a.apply("users: {ed: {role: admin}}"),
+            "permission denied: only an administrator may change roles");
+  EXPECT_EQ(a.apply("projects: {p: {}}"),
+            "permission denied: only an administrator may change roles");
+  EXPECT_EQ(a.change(proto::ProjectVerb::update, "p", {{"quota", {"3"}}}),
+            "3: project p: quota 2 -> 3");
+  EXPECT_EQ(cancel(), "it belongs to ada");
+  a.caller = {{1003, 1003, "ann"}, false, {}};
+  EXPECT_EQ(cancel(), "done");
+  EXPECT_EQ(a.apply("projects: {p: {quota: 3}}"), "4: - user ann; - user ed; - user vi");
+  EXPECT_EQ(a.apply("projects: {p: {quota: 4}}"),
+            "permission denied: only an administrator or an editor may change projects");
+}
+
+TEST(Roles, AViewerSubmitsNothing) {
+  Admin a;
+  a.apply("users: {vi: {role: viewer}, ed: {role: editor}}");
+  const auto submit = [&a](const std::string& user) {
+    JobSubmitted event;
+    event.owner = {1000, 1000, user};
+    event.spec = job("");
+    event.payload.script = "#!/bin/sh\n";
+    event.payload.working_directory = "/";
+    const auto id = a.engine.submit(std::move(event), a.at);
+    return id ? a.engine.find(*id)->spec.project.str() : id.error().message();
+  };
+  EXPECT_EQ(submit("vi"), "permission denied: vi has the role viewer, which submits no jobs");
+  EXPECT_EQ(submit("ed"), "default");
+}
+
 // The order of age decides ties: it stays through changes, and a name that comes back is new.
 TEST(ApplyOrg, KeepsTheSerialNumbers) {
   Admin a;
@@ -239,10 +293,10 @@ TEST(ApplyOrg, IsForAdministrators) {
   Admin a;
   a.caller.is_admin = false;
   EXPECT_EQ(a.apply("projects: {a: {}}"),
-            "permission denied: only an administrator may change projects");
+            "permission denied: only an administrator or an editor may change projects");
   EXPECT_EQ(a.apply("projects: {a: {}}", true), "0: + project a quota 0");
   EXPECT_EQ(a.change(proto::ProjectVerb::create, "a"),
-            "permission denied: only an administrator may change projects");
+            "permission denied: only an administrator or an editor may change projects");
 }
 
 TEST(ChangeProject, CreatesUpdatesDeletes) {

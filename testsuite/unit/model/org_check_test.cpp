@@ -123,7 +123,8 @@ TEST(ValidateOrg, QueuesAndUsersPointAtProjects) {
   EXPECT_EQ(after([](Org& o) { o.users[0].project = "x"; }),
             "invalid projects: user 'ada': project 'x' does not exist; known are default, team-a");
   EXPECT_EQ(after([](Org& o) { o.users[0].project = ""; }),
-            "invalid projects: user 'ada': default_project is missing; name the user's project");
+            "invalid projects: user 'ada': default_project is missing; name the user's project, "
+            "or a role");
   EXPECT_EQ(after([](Org& o) {
               o.queues[0].projects = {"default"};
               team(o).default_queue = "batch";

@@ -66,6 +66,7 @@ queues:
     placement: spread
 users:
   ada: {default_project: team-a}
+  bob: {role: editor}
 )";
 
 TEST(OrgYaml, EveryKeyIsTaken) {
@@ -109,6 +110,9 @@ TEST(OrgYaml, EveryKeyIsTaken) {
   EXPECT_EQ(q.priority, 60);
   EXPECT_EQ(q.placement, QueuePlacement::spread);
   EXPECT_EQ(find_user(org, "ada")->project, "team-a");
+  EXPECT_EQ(find_user(org, "ada")->role, UserRole::researcher);
+  EXPECT_EQ(find_user(org, "bob")->project, "");
+  EXPECT_EQ(find_user(org, "bob")->role, UserRole::editor);
 }
 
 // The default project is there whatever the file says: no quota, and it may borrow.
@@ -149,7 +153,9 @@ TEST(OrgYamlErrors, NameThePlaceAndTheNearest) {
   EXPECT_EQ(refused("nodes: {}\n"),
             "p.yaml:1:1: unknown section 'nodes'; known are departments, projects, queues, users");
   EXPECT_EQ(refused("users:\n  ada: {shell: x}\n"),
-            "p.yaml:2:9: unknown key 'shell'; a user has default_project");
+            "p.yaml:2:9: unknown key 'shell'; a user has default_project, role");
+  EXPECT_EQ(refused("users:\n  ada: {role: boss}\n"),
+            "p.yaml:2:15: role: must be viewer, researcher, editor or admin, not 'boss'");
   EXPECT_EQ(refused("departments:\n  research: {}\nprojects:\n  a:\n    department: reserch\n"),
             "p.yaml:5:17: department 'reserch' does not exist; did you mean 'research'?");
   EXPECT_EQ(refused("users:\n  ada: {default_project: defualt}\n"),
