@@ -73,9 +73,10 @@ AC_DEFUN([X_ROTA_STATIC_LINK], [
 ])
 
 # X_ROTA_STATIC_COMMANDS
-# Sets COMMANDS_LDFLAGS and COMMANDS_OUTSIDE_LIBS. A command runs for a few milliseconds, and half of them
-# go to loading and relocating libcrypto. Where static libraries are there, the commands carry the
-# few functions that they use, at fixed addresses; libc stays shared, for its user database.
+# Sets COMMANDS_LDFLAGS and COMMANDS_OUTSIDE_LIBS. A command runs for a millisecond or two, and more than half
+# of that would go to loading and relocating shared libraries. Where the static ones are there, the commands
+# are linked whole (WHOLE_COMMANDS): they carry the few functions that they use, and look names up another
+# way (common/names.h).
 AC_DEFUN([X_ROTA_STATIC_COMMANDS], [
   AC_ARG_ENABLE([static-commands],
     [AS_HELP_STRING([--disable-static-commands],
@@ -84,14 +85,14 @@ AC_DEFUN([X_ROTA_STATIC_COMMANDS], [
   AC_LANG_PUSH([C])
   COMMANDS_LDFLAGS=
   COMMANDS_OUTSIDE_LIBS="$YAML_LIBS $MUNGE_LIBS $OPENSSL_LIBS"
+  rota_whole_commands=no
   AS_IF([test -z "$SANITIZER_CXXFLAGS"], [COMMANDS_LDFLAGS="-static-libstdc++ -static-libgcc -Wl,--as-needed"])
-  AS_IF([test -z "$SANITIZER_CXXFLAGS" && test "$enable_static_commands" != no], [
-    rota_static_libs="-l:libyaml.a -l:libmunge.a -l:libcrypto.a"
+  AS_IF([test -z "$SANITIZER_CXXFLAGS" && test "$enable_static_commands" != no && test "$rota_cv_fmt_inside" = yes], [
     rota_save_LDFLAGS="$LDFLAGS"
     rota_save_LIBS="$LIBS"
-    LDFLAGS="$LDFLAGS -no-pie"
-    LIBS="$rota_static_libs $LIBS"
-    AC_MSG_CHECKING([for static libyaml, libmunge and libcrypto])
+    LDFLAGS="$LDFLAGS -static"
+    LIBS="-lyaml -lmunge -lcrypto $LIBS"
+    AC_MSG_CHECKING([for static libyaml, libmunge, libcrypto and libc])
     AC_LINK_IFELSE([AC_LANG_PROGRAM([[
       #include <munge.h>
       #include <openssl/evp.h>
@@ -100,13 +101,15 @@ AC_DEFUN([X_ROTA_STATIC_COMMANDS], [
       return munge_ctx_create() != 0 && EVP_aes_256_gcm() != 0 && yaml_get_version_string() != 0;
     ]])],
       [AC_MSG_RESULT([yes])
-       COMMANDS_LDFLAGS="$COMMANDS_LDFLAGS -no-pie"
-       COMMANDS_OUTSIDE_LIBS=$rota_static_libs],
+       rota_whole_commands=yes
+       COMMANDS_LDFLAGS="-static -Wl,--wrap=dlopen"
+       COMMANDS_OUTSIDE_LIBS="-lyaml -lmunge -lcrypto"],
       [AC_MSG_RESULT([no])])
     LDFLAGS="$rota_save_LDFLAGS"
     LIBS="$rota_save_LIBS"
   ])
   AC_SUBST([COMMANDS_LDFLAGS])
   AC_SUBST([COMMANDS_OUTSIDE_LIBS])
+  AM_CONDITIONAL([WHOLE_COMMANDS], [test "$rota_whole_commands" = yes])
   AC_LANG_POP([C])
 ])

@@ -1,13 +1,13 @@
 // commands/job_filter.cpp - reads the lists that choose jobs.
 #include "commands/job_filter.h"
 
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "common/escape.h"
 #include "common/format.h"
+#include "common/names.h"
 #include "common/units.h"
 
 namespace rota::commands {
@@ -78,8 +78,8 @@ Result<void> add_states(std::string_view text, JobFilter& filter) {
 }
 
 std::string own_user() {
-  const passwd* entry = getpwuid(getuid());
-  return entry != nullptr ? std::string(entry->pw_name) : format("{}", getuid());
+  const auto user = user_of_uid(getuid());
+  return user && *user ? **user : format("{}", getuid());
 }
 
 }  // namespace rota::commands

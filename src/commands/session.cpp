@@ -1,8 +1,6 @@
 // commands/session.cpp - finds the controller, keeps a session with it.
 #include "commands/session.h"
 
-#include <pwd.h>
-
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -16,6 +14,7 @@
 #include "common/config.h"
 #include "common/escape.h"
 #include "common/format.h"
+#include "common/names.h"
 #include "common/units.h"
 
 namespace asio = boost::asio;
@@ -33,7 +32,8 @@ Result<std::uint32_t> uid_of(const std::string& user) {
   if (user == "root") return 0;  // no user database needed
   if (auto number = number_parse(user, UINT32_MAX - 1); number)
     return static_cast<std::uint32_t>(*number);
-  if (const passwd* entry = getpwnam(user.c_str()); entry != nullptr) return entry->pw_uid;
+  ROTA_TRY(const auto uid, uid_of_user(user));
+  if (uid) return *uid;
   return Error{Errc::config_invalid,
                format("controller.user: this host has no user {}", quoted(user))};
 }

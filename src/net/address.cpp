@@ -1,14 +1,10 @@
 // net/address.cpp - reading host:port, literal addresses and the system's resolver.
 #include "net/address.h"
 
-#include <netdb.h>
-#include <sys/socket.h>
-
 #include <charconv>
-#include <cstring>
-#include <memory>
 
 #include "common/format.h"
+#include "common/names.h"
 
 namespace rota::net {
 namespace ip = boost::asio::ip;
@@ -61,26 +57,12 @@ Endpoints literal_endpoints(const HostPort& target) {
 }
 
 Result<Endpoints> look_up(const HostPort& target) {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_ADDRCONFIG;
-  addrinfo* found = nullptr;
-  const int failure = getaddrinfo(target.host.c_str(), nullptr, &hints, &found);
-  if (failure != 0)
-    return Error{Errc::unreachable,
-                 format("name '{}': {}", target.host,
-                        failure == EAI_SYSTEM ? std::strerror(errno) : gai_strerror(failure))};
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
-
+  ROTA_TRY(const auto addresses, addresses_of_host(target.host));
   Endpoints endpoints;
-  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    Endpoint endpoint;
-    if (at->ai_addrlen > endpoint.capacity()) continue;
-    std::memcpy(endpoint.data(), at->ai_addr, at->ai_addrlen);
-    endpoint.resize(at->ai_addrlen);
-    endpoint.port(target.port);
-    endpoints.push_back(endpoint);
+  for (const std::string& text : addresses) {
+    boost::system::error_code error;
+    const ip::address address = ip::make_address(text, error);
+    if (!error) endpoints.emplace_back(address, target.port);
   }
   if (endpoints.empty())
     return Error{Errc::unreachable, format("name '{}' has no address", target.host)};

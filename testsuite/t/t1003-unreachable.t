@@ -2,7 +2,7 @@
 # testsuite/t/t1003-unreachable.t - a command that cannot reach the controller says where, why and what to
 # check, within five seconds.
 . "$(dirname "$0")/lib.sh"
-plan 9
+plan 11
 cluster_start --nodes 1
 
 answer_of() {
@@ -31,6 +31,12 @@ is $code 69 "exit code 69 when the peer is dumb"
 is "$elapsed" quick "after at most five seconds"
 like "$answer" "127\.0\.0\.1:$port" "the address is named"
 kill $socat
+
+# A name that nobody has (RFC 2606), whatever the host's databases are.
+export ROTA_CONTROLLER=nobody.invalid:7117
+answer_of rqueue
+is "$code,$elapsed" 69,quick "exit code 69 when the name is unknown"
+like "$answer" "nobody\.invalid:7117: name 'nobody\.invalid': " "the name is named"
 
 export ROTA_CONTROLLER=$real ROTA_MUNGE_SOCKET=$test_dir/no-munge
 cluster_resume
