@@ -62,6 +62,7 @@ while :; do sleep 0.05; done
 TEXT
 chmod 755 slow.sh
 mkfifo go
+exec 9<>go # one end stays open, so that a reader waits for its line whatever the others do
 rcancel "$job" "$mine"
 ok "all is free" wait_state "$mine" CANCELLED
 slow=$(rsubmit --parsable -A guest -N 1-3 --gpus-per-node 2 -o /dev/null -- ./slow.sh)
@@ -72,7 +73,7 @@ daemon_kill rctld
 cluster_resume
 ok "a new controller knows" wait_for 30 has "$slow" reason_detail "$(field "$slow" displaced)"
 is "$(field "$slow" state),$(field "$mine" state)" RUNNING,PENDING "and the other still waits"
-echo >go
+echo >&9
 ok "until it has left" wait_state "$mine" RUNNING
 is "$(grep -c asked slow)" 1 "it was asked once"
 rcancel "$mine"
@@ -84,7 +85,7 @@ ok "what grew is adopted by a new rgpud" wait_for 30 has "$slow" reason null
 is "$(field "$slow" state),$(held "$slow"),$(grep -c runs slow)" RUNNING,6,4 "and goes on"
 rcancel "$slow"
 ok "it is cancelled" wait_for 30 grep -q "0 asked" slow
-for _ in 1 2 3; do echo >go; done
+for _ in 1 2 3; do echo >&9; done
 ok "all of it ends" wait_state "$slow" CANCELLED
 
 # What cannot be elastic.
