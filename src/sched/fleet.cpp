@@ -153,6 +153,10 @@ void Fleet::set_usable(NodeIndex index, bool usable) {
   ++generation_;
 }
 
+void Fleet::set_mesh(NodeIndex index, std::shared_ptr<const GpuMesh> mesh) {
+  nodes_[index].gpu_mesh = std::move(mesh);
+}
+
 void Fleet::index(NodeIndex index) {
   const FleetNode& node = nodes_[index];
   if (!node.usable) return;
@@ -302,10 +306,10 @@ void Fleet::recount(NodeIndex index) {
   // A shared GPU that somebody has needs a number of its own.
   for (SharedGpu& gpu : node.shared) {
     if (gpu.gpu || gpu.members_promised == gpu.members) continue;  // also when nobody is on it
-    const auto free = std::find(node.gpu_taken.begin(), node.gpu_taken.end(), false);
-    if (free == node.gpu_taken.end()) continue;
-    *free = true;
-    gpu.gpu = static_cast<std::uint32_t>(free - node.gpu_taken.begin());
+    const auto free = choose_whole(node, 1);
+    if (free.empty()) continue;
+    gpu.gpu = free.front();
+    node.gpu_taken[*gpu.gpu] = true;
   }
   node.gpu_free_amount = free_amount(node);
   this->index(index);
@@ -411,10 +415,12 @@ std::optional<Spot> choose_shared_at(const FleetNode& node, NodeIndex index, con
 }
 
 std::vector<std::uint32_t> choose_whole(const FleetNode& node, std::uint32_t count) {
-  std::vector<std::uint32_t> gpus;
-  for (std::uint32_t i = 0; i < node.gpu_count && gpus.size() < count; ++i)
-    if (!node.gpu_taken[i]) gpus.push_back(i);
-  return gpus;
+  std::vector<std::uint32_t> idle;
+  for (std::uint32_t i = 0; i < node.gpu_count; ++i)
+    if (!node.gpu_taken[i]) idle.push_back(i);
+  if (node.gpu_mesh != nullptr && idle.size() > count) return node.gpu_mesh->choose(idle, count);
+  if (idle.size() > count) idle.resize(count);
+  return idle;
 }
 
 }  // namespace rota::sched

@@ -2,12 +2,14 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "sched/demand.h"
+#include "sched/gpu_mesh.h"
 
 namespace rota::sched {
 
@@ -71,6 +73,7 @@ struct FleetNode {
   std::map<std::string, std::string> labels;
   bool usable = true;
   std::vector<bool> gpu_absent;  // by number: known, but not there now; empty: all are there
+  std::shared_ptr<const GpuMesh> gpu_mesh;  // null: any set of its GPUs is as good as another
 
   // What of it is free now (idle), and what is on its way (leaving; below 0: promised of idle).
   std::int64_t gpus_idle = 0, gpus_leaving = 0;
@@ -128,6 +131,7 @@ class Fleet {
   /// than that keeps the size of it until they have left.
   void resize(NodeIndex node, std::int64_t cpu_milli, std::int64_t memory_bytes,
               std::int64_t gpu_memory_mib, std::vector<bool> gpu_absent);
+  void set_mesh(NodeIndex node, std::shared_ptr<const GpuMesh> mesh);
   /// Changes whenever a node appears, changes size, or becomes usable or not: answers about an
   /// empty cluster hold as long as it stays the same.
   std::uint64_t generation() const { return generation_; }
@@ -205,7 +209,7 @@ std::int32_t free_part(const FleetNode& node, const SharedGpu& gpu);
 /// one. None: there is no such.
 std::optional<Spot> choose_shared_at(const FleetNode& node, NodeIndex index, const Demand& demand,
                                      std::int32_t level);
-/// Whole GPUs that are idle, lowest numbers first.
+/// Whole GPUs that are idle: those closest to each other, then the lowest numbers.
 std::vector<std::uint32_t> choose_whole(const FleetNode& node, std::uint32_t count);
 
 }  // namespace rota::sched

@@ -92,6 +92,7 @@ void Scheduler::put_node(NodeId id, const std::string& name, const NodeInventory
   world_.fleet.resize(index, std::int64_t{inventory.cpu_count} * 1000,
                       static_cast<std::int64_t>(inventory.memory_bytes), memory_mib_of(inventory),
                       gpu_absent);
+  world_.fleet.set_mesh(index, GpuMesh::of(inventory, gpu_absent));
   nodes_changed_ = nodes_changed_ || size_of() != before;
   world_.fleet.set_usable(index, usable);
   node_rules_.put_node(index, name, node_type(inventory, gpu_absent));
