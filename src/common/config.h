@@ -77,6 +77,9 @@ struct Config {
   std::string node_nvml = "libnvidia-ml.so.1";
   std::string node_cgroup = "auto";
   std::string node_cgroup_parent = "rota";
+  std::string node_close_gpus = "auto";
+  std::string node_dcgm_dir;
+  std::string node_jobstats_dir;
   Duration node_reconnect_max = std::chrono::seconds(30);
 
   std::string log_file;

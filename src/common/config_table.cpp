@@ -109,6 +109,10 @@ Result<void> is_cgroup_choice(std::string_view text) {
   static constexpr std::array<std::string_view, 4> choices{"auto", "v1", "v2", "none"};
   return is_one_of(text, choices);
 }
+Result<void> is_close_choice(std::string_view text) {
+  static constexpr std::array<std::string_view, 3> choices{"auto", "always", "never"};
+  return is_one_of(text, choices);
+}
 Result<void> is_packing(std::string_view text) {
   static constexpr std::array<std::string_view, 2> choices{"fullest", "least-loss"};
   return is_one_of(text, choices);
@@ -261,6 +265,16 @@ constexpr std::array table{
         TextMember{&Config::node_cgroup, is_cgroup_choice}},
     Row{{"node.cgroup_parent", "string", "rota", "Cgroup below which each job gets its own"},
         TextMember{&Config::node_cgroup_parent, is_cgroup}},
+    Row{{"node.close_gpus", "choice", "auto",
+         "Jobs open device files of their own GPUs only: always, never, or auto, where there are "
+         "such"},
+        TextMember{&Config::node_close_gpus, is_close_choice}},
+    Row{{"node.dcgm_dir", "string", "''",
+         "Directory that tells NVIDIA's DCGM exporter the job of each GPU; '' for none"},
+        TextMember{&Config::node_dcgm_dir, is_path_or_empty}},
+    Row{{"node.jobstats_dir", "string", "''",
+         "The same for jobstats, which reads /run/gpustat; '' for none"},
+        TextMember{&Config::node_jobstats_dir, is_path_or_empty}},
     Row{{"node.reconnect_max", "duration", "30s",
          "Longest pause between attempts to reach the controller"},
         DurationMember{&Config::node_reconnect_max, 10ms, 1h}},

@@ -39,6 +39,28 @@ std::string boot_id() {
   return id;
 }
 
+/// Whether the driver has made files for these GPUs; the fake one has none.
+bool has_device_files(const std::vector<Gpu>& gpus) {
+  const auto has_file = [](const Gpu& gpu) {
+    return ::access(format("/dev/nvidia{}", gpu.minor).c_str(), F_OK) == 0;
+  };
+  return std::any_of(gpus.begin(), gpus.end(), has_file);
+}
+
+/// What the facts say of closing GPUs' files to jobs that do not have them.
+Result<void> settle_gates(const std::string& wish, const std::vector<Gpu>& gpus, NodeFacts& facts) {
+  for (const Gpu& gpu : gpus) facts.gpu_minors[gpu.uuid] = gpu.minor;
+  facts.closes_gpus = wish == "always" || (wish == "auto" && has_device_files(gpus));
+  if (!facts.closes_gpus || !facts.cgroups.devices.empty()) return {};
+  const std::string& why = facts.cgroups.device_trouble;
+  if (wish == "always")
+    return Error{Errc::config_invalid,
+                 format("node.close_gpus is always, but GPUs cannot be closed to jobs: {}", why)};
+  log::warning("jobs can open the device files of all GPUs: {}", why);
+  facts.closes_gpus = false;
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> node_name(const Config& config) {
@@ -106,6 +128,8 @@ Result<void> Daemon::make_shell() {
   else if (!facts.cgroups.trouble.empty())
     log::warning("{}", facts.cgroups.trouble);
 
+  ROTA_CHECK(settle_gates(config_.node_close_gpus, inventory.node.gpus, facts));
+
   Shell::Options options;
   options.identity.name = name;
   options.identity.version = version();
@@ -113,6 +137,8 @@ Result<void> Daemon::make_shell() {
   options.inventory = std::move(inventory.node);
   options.cpus = std::move(inventory.cpus);
   options.ticket_key = net::make_ticket_key();
+  options.dcgm_dir = config_.node_dcgm_dir;
+  options.jobstats_dir = config_.node_jobstats_dir;
   log::info("rgpud {} on node {}: {} CPUs, {} memory, {} GPUs", version(), name,
             options.inventory.cpu_count, size_format(options.inventory.memory_bytes),
             options.inventory.gpus.size());

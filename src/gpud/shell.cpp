@@ -28,17 +28,20 @@ Shell::Shell(boost::asio::any_io_executor executor, Options options, Spool spool
     : options_(std::move(options)),
       spool_dir_(spool.directory()),
       agent_(options_.inventory, options_.cpus),
+      job_map_(options_.dcgm_dir, options_.jobstats_dir, options_.inventory),
       steps_(executor, std::move(spool), std::move(facts), std::move(step_program), step_events()),
       timer_(executor) {}
 
 Steps::Events Shell::step_events() {
   return {[this](RunId run, WallTime start_time) {
             agent_.started(run, start_time);
+            job_map_.update(job_holders(agent_.runs()));
             carry_out();
           },
           [this](RunId run, RunEnd end) {
             if (end.detail.size() > detail_bytes_max) end.detail.resize(detail_bytes_max);
             agent_.ended(run, std::move(end));
+            job_map_.update(job_holders(agent_.runs()));
             carry_out();
             if (on_run_ended) on_run_ended(run);
           }};
@@ -52,6 +55,7 @@ Result<void> Shell::start() {
   }
   if (!agent_.runs().empty())
     log::info("found {} runs in the spool, {} of them not ended", agent_.runs().size(), running);
+  job_map_.update(job_holders(agent_.runs()));
   ROTA_CHECK(steps_.open());
   tick();
   return {};

@@ -8,6 +8,7 @@
 
 #include "common/result.h"
 #include "gpud/agent.h"
+#include "gpud/job_map.h"
 #include "gpud/steps.h"
 #include "net/connection.h"
 #include "proto/messages.h"
@@ -23,6 +24,8 @@ class Shell {
     NodeInventory inventory;
     std::vector<Cpu> cpus;
     std::string ticket_key;
+    std::string dcgm_dir;      // of JobMap
+    std::string jobstats_dir;  // the same
   };
   Shell(boost::asio::any_io_executor executor, Options options, Spool spool, NodeFacts facts,
         std::string step_program);
@@ -61,6 +64,7 @@ class Shell {
   Options options_;
   std::string spool_dir_;
   Agent agent_;
+  JobMap job_map_;
   Steps steps_;
   boost::asio::steady_timer timer_;
   std::shared_ptr<net::Connection> controller_;

@@ -92,8 +92,8 @@ void Steps::adopt_one(Spool::Found found, std::vector<AdoptedRun>& adopted) {
 
 /// A cgroup without a record: an end was told although something could not be killed then.
 void Steps::remove_strays() {
-  for (const std::string& base :
-       {facts_.cgroups.tracking, facts_.cgroups.memory, facts_.cgroups.cpuset}) {
+  for (const std::string& base : {facts_.cgroups.tracking, facts_.cgroups.memory,
+                                  facts_.cgroups.cpuset, facts_.cgroups.devices}) {
     if (base.empty()) continue;
     for (const std::string& name : directories_in(base)) {
       const auto run = run_from_name(name);

@@ -12,6 +12,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "gpud/launch/devices.h"
+
 namespace rota::gpud {
 namespace {
 
@@ -111,6 +113,7 @@ std::string RunCgroups::create(std::uint64_t memory_bytes, const std::string& cp
   if (!make(plan_.tracking, plan_.tracking_v2, trouble)) {
     if (plan_.memory == tracking_planned) plan_.memory.clear();
     if (plan_.cpuset == tracking_planned) plan_.cpuset.clear();
+    if (plan_.devices == tracking_planned) plan_.devices.clear();
   }
   if (make(plan_.memory, plan_.memory_v2, trouble) && memory_bytes > 0) {
     const std::string limit = std::to_string(memory_bytes);
@@ -135,6 +138,21 @@ std::string RunCgroups::create(std::uint64_t memory_bytes, const std::string& cp
   return trouble;
 }
 
+std::string RunCgroups::confine(const DeviceGate& devices) {
+  if (!devices.is_closed) {
+    // As for what is not limited: it need not be entered.
+    if (plan_.devices != plan_.tracking) plan_.devices.clear();
+    return {};
+  }
+  std::string trouble;
+  if (plan_.devices.empty()) return "there is no cgroup to do it with";
+  if (!make(plan_.devices, plan_.devices_v2, trouble)) return trouble;
+  const int error = plan_.devices_v2 ? close_devices_v2(plan_.devices, devices.open)
+                                     : close_devices_v1(plan_.devices, devices.shut);
+  if (error != 0) complain(trouble, "close devices in " + plan_.devices, error);
+  return trouble;
+}
+
 std::vector<RunCgroups::Leaf> RunCgroups::leaves() const {
   std::vector<Leaf> all;
   const auto add = [&all](const std::string& path, bool v2) {
@@ -145,6 +163,7 @@ std::vector<RunCgroups::Leaf> RunCgroups::leaves() const {
   add(plan_.tracking, plan_.tracking_v2);
   add(plan_.memory, plan_.memory_v2);
   add(plan_.cpuset, plan_.cpuset_v2);
+  add(plan_.devices, plan_.devices_v2);
   return all;
 }
 

@@ -22,6 +22,9 @@ class RunCgroups {
   std::string create(std::uint64_t memory_bytes, const std::string& cpus,
                      const std::string& memory_nodes);
 
+  /// Closes the other GPUs' device files to the run. Says why it cannot, "" when it has.
+  std::string confine(const DeviceGate& devices);
+
   /// A cgroup v2 directory into which clone3() can put a child directly; -1 when there is none.
   int clone_fd() const { return clone_fd_.get(); }
   /// Called in the child before it gives up its rights: moves itself into the rest. `cloned`: it is

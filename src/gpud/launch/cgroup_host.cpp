@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/format.h"
+#include "gpud/launch/devices.h"
 #include "gpud/launch/file.h"
 
 namespace rota::gpud {
@@ -85,6 +86,23 @@ void inherit_cpuset(const std::string& above, const std::string& path) {
       file_write(path + file, trimmed(file_read(above + file)));
 }
 
+/// The second version closes devices by a program, which needs rights of its own; the first by a
+/// controller.
+void prepare_devices(CgroupBase& base, const CgroupMounts& mounts, const std::string& parent) {
+  const int error = base.tracking_v2 ? try_devices_v2() : ENOENT;
+  if (error == 0) {
+    base.devices = base.tracking;
+    base.devices_v2 = true;
+    return;
+  }
+  if (!mounts.v1_devices.empty())
+    base.devices = make_levels(mounts.v1_devices, parent, base.node_directory, base.device_trouble,
+                               [](const std::string&, const std::string&) {});
+  else
+    base.device_trouble =
+        base.tracking_v2 ? format("bpf: {}", strerrordesc_np(error)) : "no such cgroup is mounted";
+}
+
 }  // namespace
 
 CgroupMounts cgroup_mounts(std::string_view mounts, std::string_view mode) {
@@ -99,6 +117,7 @@ CgroupMounts cgroup_mounts(std::string_view mounts, std::string_view mode) {
     if (has_word(words[3], ',', "memory")) found.v1_memory = path;
     if (has_word(words[3], ',', "cpuset")) found.v1_cpuset = path;
     if (has_word(words[3], ',', "freezer")) found.v1_freezer = path;
+    if (has_word(words[3], ',', "devices")) found.v1_devices = path;
   }
   return found;
 }
@@ -107,7 +126,8 @@ CgroupPlan CgroupBase::plan_for(const std::string& run) const {
   const auto below = [&run](const std::string& path) {
     return path.empty() ? std::string() : path + '/' + run;
   };
-  return {below(tracking), tracking_v2, below(memory), memory_v2, below(cpuset), cpuset_v2};
+  return {below(tracking), tracking_v2, below(memory),  memory_v2,
+          below(cpuset),   cpuset_v2,   below(devices), devices_v2};
 }
 
 CgroupBase cgroup_prepare(const CgroupMounts& mounts, const std::string& parent,
@@ -125,6 +145,7 @@ CgroupBase cgroup_prepare(const CgroupMounts& mounts, const std::string& parent,
     base.cpuset = make_levels(mounts.v1_cpuset, parent, node_directory, trouble, inherit_cpuset);
     if (!base.cpuset.empty()) base.memory_nodes = trimmed(file_read(base.cpuset + "/cpuset.mems"));
   }
+  prepare_devices(base, mounts, parent);
   std::string missing;
   if (base.memory.empty()) missing = "memory";
   if (base.cpuset.empty()) missing += missing.empty() ? "CPUs" : " and CPUs";

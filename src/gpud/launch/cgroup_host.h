@@ -13,6 +13,7 @@ struct CgroupMounts {
   std::string v1_memory;
   std::string v1_cpuset;
   std::string v1_freezer;
+  std::string v1_devices;
 
   friend bool operator==(const CgroupMounts&, const CgroupMounts&) = default;
 };
@@ -29,8 +30,11 @@ struct CgroupBase {
   bool memory_v2 = false;
   std::string cpuset;
   bool cpuset_v2 = false;
-  std::string memory_nodes;  // of the v1 cpuset: NUMA nodes for its children
-  std::string trouble;       // why jobs cannot be confined; "" when they can
+  std::string devices;
+  bool devices_v2 = false;
+  std::string memory_nodes;    // of the v1 cpuset: NUMA nodes for its children
+  std::string trouble;         // why jobs cannot be confined; "" when they can
+  std::string device_trouble;  // the same for the device files of GPUs
 
   CgroupPlan plan_for(const std::string& run) const;
 };

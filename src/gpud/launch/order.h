@@ -23,12 +23,27 @@ struct CgroupPlan {
   bool memory_v2 = false;
   std::string cpuset;
   bool cpuset_v2 = false;
+  std::string devices;
+  bool devices_v2 = false;
 
-  bool empty() const { return tracking.empty() && memory.empty() && cpuset.empty(); }
+  bool empty() const {
+    return tracking.empty() && memory.empty() && cpuset.empty() && devices.empty();
+  }
   friend bool operator==(const CgroupPlan&, const CgroupPlan&) = default;
   static auto fields(auto& m) {
-    return std::tie(m.tracking, m.tracking_v2, m.memory, m.memory_v2, m.cpuset, m.cpuset_v2);
+    return std::tie(m.tracking, m.tracking_v2, m.memory, m.memory_v2, m.cpuset, m.cpuset_v2,
+                    m.devices, m.devices_v2);
   }
+};
+
+/// Which of the node's GPUs a run may open, by the minors of their device files.
+struct DeviceGate {
+  bool is_closed = false;           // false: any
+  std::vector<std::uint32_t> open;  // its own
+  std::vector<std::uint32_t> shut;  // the others that this node knows
+
+  friend bool operator==(const DeviceGate&, const DeviceGate&) = default;
+  static auto fields(auto& m) { return std::tie(m.is_closed, m.open, m.shut); }
 };
 
 /// One process to start.
@@ -59,11 +74,13 @@ struct StepOrder {
   std::string script_path;  // where the batch script is written for the owner
   std::int64_t kill_wait_ms = 30'000;
   bool slurm_environment = false;
+  DeviceGate devices;
 
   friend bool operator==(const StepOrder&, const StepOrder&) = default;
   static auto fields(auto& m) {
     return std::tie(m.launch, m.cpus, m.cpu_list, m.groups, m.tasks, m.cgroups, m.memory_nodes,
-                    m.boot_id, m.spool_dir, m.script_path, m.kill_wait_ms, m.slurm_environment);
+                    m.boot_id, m.spool_dir, m.script_path, m.kill_wait_ms, m.slurm_environment,
+                    m.devices);
   }
 };
 

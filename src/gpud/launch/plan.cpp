@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <set>
 
 #include "common/format.h"
@@ -62,6 +63,16 @@ Result<std::vector<TaskOrder>> plan_tasks(const proto::LaunchRun& launch,
   return tasks;
 }
 
+DeviceGate gate_for(const std::vector<std::string>& gpu_uuids, const NodeFacts& facts) {
+  DeviceGate gate;
+  gate.is_closed = facts.closes_gpus;
+  for (const auto& [uuid, minor] : facts.gpu_minors) {
+    const bool own = std::find(gpu_uuids.begin(), gpu_uuids.end(), uuid) != gpu_uuids.end();
+    (own ? gate.open : gate.shut).push_back(minor);
+  }
+  return gate;
+}
+
 }  // namespace
 
 std::string run_token(const NodeFacts& facts, RunId run) {
@@ -89,6 +100,7 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
   order.script_path = facts.scripts_dir + '/' + run_name(run);
   order.kill_wait_ms = settings.kill_wait_ms;
   order.slurm_environment = settings.slurm_environment;
+  order.devices = gate_for(order.launch.gpu_uuids, facts);
   return order;
 }
 

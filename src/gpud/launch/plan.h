@@ -1,5 +1,6 @@
 // gpud/launch/plan.h - a launch from the controller made into an order for rstepd.
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,9 @@ struct NodeFacts {
   std::string spool_dir;
   std::string scripts_dir;
   CgroupBase cgroups;
-  bool binds_cpus = true;  // false on a described machine, whose CPUs are not there
+  bool binds_cpus = true;    // false on a described machine, whose CPUs are not there
+  bool closes_gpus = false;  // jobs may open the files of their own GPUs only
+  std::map<std::string, std::uint32_t> gpu_minors;  // by UUID
 };
 
 /// Everything rstepd needs, looked up and spelled out. Fails with launch_failed and the reason when

@@ -99,7 +99,9 @@ bool Supervisor::run(bool may_go_on) {
     std::string trouble =
         cgroups_.create(order_.launch.part.memory_bytes, order_.cpu_list, order_.memory_nodes);
     if (!trouble.empty()) link_.send(report(StepReport::Kind::note, std::move(trouble)));
-    if (trouble = write_script(order_); !trouble.empty())
+    if (trouble = cgroups_.confine(order_.devices); !trouble.empty())
+      fail_launch({"cannot confine the job to its GPUs: " + trouble, true});
+    else if (trouble = write_script(order_); !trouble.empty())
       fail_launch({std::move(trouble), true});
     else
       launch_next();

@@ -51,8 +51,9 @@ std::string as_text(const Config& c) {
        << c.scheduler_history_weight << '|' << c.scheduler_history_window.count() << '|'
        << c.scheduler_history_half_life.count() << '|' << c.node_name << '|' << c.node_listen << '|'
        << c.node_address << '|' << c.node_spool_dir << '|' << c.node_nvml << '|' << c.node_cgroup
-       << '|' << c.node_cgroup_parent << '|' << c.node_reconnect_max.count() << '|' << c.log_file
-       << '|' << c.log_level;
+       << '|' << c.node_cgroup_parent << '|' << c.node_close_gpus << '|' << c.node_dcgm_dir << '|'
+       << c.node_jobstats_dir << '|' << c.node_reconnect_max.count() << '|' << c.log_file << '|'
+       << c.log_level;
   return text.str();
 }
 
@@ -103,6 +104,7 @@ TEST(ConfigTable, EveryKeyChangesItsOwnMemberAndNoOther) {
     std::string value = key.name == "node.cgroup"         ? "v1"
                         : key.name == "log.level"         ? "error"
                         : key.name == "scheduler.packing" ? "least-loss"
+                        : key.name == "node.close_gpus"   ? "never"
                                                           : "";
     if (key.type == "bool") value = key.default_text == "true" ? "false" : "true";
     if (key.name == "cluster.name" || key.name == "node.name" || key.name == "node.cgroup_parent")

@@ -116,7 +116,7 @@ StepHarness::~StepHarness() {
     for (const pid_t pid :
          carriers_of("ROTA_RUN=" + run_token(facts_, {JobId{job}, 0}), ::geteuid()))
       ::kill(pid, SIGKILL);
-  for (const std::string& base : {made_.tracking, made_.memory, made_.cpuset}) {
+  for (const std::string& base : {made_.tracking, made_.memory, made_.cpuset, made_.devices}) {
     if (base.empty()) continue;
     // What a test left running must not outlive it.
     cgroup_kill(base);

@@ -413,7 +413,7 @@ TEST_F(RootStep, TheFirstVersionOfCgroupsWillDo) {
   EXPECT_EQ(rgpud.read("out"), "/rota-test-v1/n1.v1/1.0\n");
   EXPECT_EQ(step.notes, std::vector<std::string>{});
   EXPECT_TRUE(is_gone(pid_in(rgpud.read("daemon"))));
-  for (const std::string& directory : {base.tracking, base.memory, base.cpuset}) {
+  for (const std::string& directory : {base.tracking, base.memory, base.cpuset, base.devices}) {
     EXPECT_FALSE(std::filesystem::exists(directory + "/1.0"));
     EXPECT_TRUE(cgroup_remove(directory.substr(0, directory.rfind('/'))));
   }
