@@ -48,16 +48,22 @@ class Comparison {
         fault("job {}: not in the case", name);
         continue;
       }
-      for (std::uint32_t i = 0; i < now_.world().job(*job).tasks.size(); ++i)
+      std::vector<std::uint32_t> tasks;
+      for (std::uint32_t i = 0; i < now_.world().job(*job).tasks.size(); ++i) {
         compare_task(format("{}[{}]", std::string_view(name), i), {*job, i}, wish.as_object());
-      compare_job(std::string(name), *job, wish.as_object());
+        tasks.push_back(i);
+      }
+      compare_sums(format("job {}", std::string_view(name)), *job, tasks, wish.as_object());
     }
     for (const auto& [name, wish] : part("tasks")) {
       const auto task = now_.task(std::string(name));
-      if (!task)
+      if (!task) {
         fault("task {}: not in the case", name);
-      else
-        compare_task(std::string(name), *task, wish.as_object());
+        continue;
+      }
+      compare_task(std::string(name), *task, wish.as_object());
+      compare_sums(format("task {}", std::string_view(name)), task->job, {task->task},
+                   wish.as_object());
     }
     for (const auto& [name, wish] : part("nodes"))
       compare_node(std::string(name), wish.as_object());
@@ -116,10 +122,12 @@ class Comparison {
       fault("task {}: shares a GPU with others than expected", name);
   }
 
-  void compare_job(const std::string& name, std::uint32_t index, const json::object& wish) {
+  /// Of these tasks of the job together.
+  void compare_sums(const std::string& what, std::uint32_t index,
+                    const std::vector<std::uint32_t>& tasks, const json::object& wish) {
     const sched::SchedJob& job = now_.world().job(index);
     double gpus = 0, cpu = 0, memory = 0, charged = 0;
-    for (std::uint32_t i = 0; i < job.tasks.size(); ++i) {
+    for (const std::uint32_t i : tasks) {
       const sched::Task& task = job.tasks[i];
       const sched::Demand& demand = job.demand(i);
       gpus += demand.whole_gpus();
@@ -130,23 +138,28 @@ class Comparison {
       if (sched::is_placed(task.state))
         charged += static_cast<double>(task.charge[Resource::gpu]) / sched::one_gpu;
     }
-    compare_number(name, "gpus_required", gpus, wish);
-    compare_number(name, "cpu_milli_required", cpu, wish);
-    compare_number(name, "mem_bytes_required", memory, wish);
-    compare_number(name, "gpus_accepted", charged, wish);
+    compare_number(what, "gpus_required", gpus, wish);
+    compare_number(what, "cpu_milli_required", cpu, wish);
+    compare_number(what, "mem_bytes_required", memory, wish);
+    compare_number(what, "gpus_accepted", charged, wish);
     if (const auto* reason = wish.if_contains("has_reason");
         reason != nullptr && reason->is_bool() && reason->as_bool() &&
         now_.world().cause_of(index).kind == sched::WaitCause::Kind::none)
-      fault("job {}: expected a reason for waiting, there is none", name);
+      fault("{}: expected a reason for waiting, there is none", what);
+    if (const auto* age = wish.if_contains("last_start_older_than_sec");
+        age != nullptr && age->is_number() &&
+        (job.started == sched::never ||
+         static_cast<double>(now_.world().now - job.started) < age->to_number<double>()))
+      fault("{}: expected to have started longer than {} s ago", what, age->to_number<double>());
   }
 
-  void compare_number(const std::string& name, const char* key, double is,
+  void compare_number(const std::string& what, const char* key, double is,
                       const json::object& wish) {
     const auto* wanted = wish.if_contains(key);
     if (wanted == nullptr || !wanted->is_number()) return;
     const double want = wanted->to_number<double>();
     if (std::abs(want - is) > 1e-6)
-      fault("job {}: expected {} of {}, is {}", name, want, std::string(key), is);
+      fault("{}: expected {} of {}, is {}", what, want, std::string(key), is);
   }
 
   void compare_node(const std::string& name, const json::object& wish) {

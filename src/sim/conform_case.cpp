@@ -161,7 +161,7 @@ void ConformCase::read_policy(const json::object& settings) {
   sched::Policy& policy = world_.policy;
   policy.stale_grace_seconds =
       static_cast<std::int64_t>(number(settings, "staleness_grace_sec", 60));
-  policy.consolidate_jobs_max = ~std::uint32_t{0};
+  policy.consolidate_jobs_max = policy.scenarios_max = ~std::uint32_t{0};
   const auto* own = settings.if_contains("policy");
   if (own == nullptr || !own->is_object()) return;
   const json::object& o = own->as_object();
@@ -170,7 +170,9 @@ void ConformCase::read_policy(const json::object& settings) {
     const auto has = [&](const char* name) {
       return std::find(modules.begin(), modules.end(), json::value(name)) != modules.end();
     };
-    policy.check_quota = has("proportion");
+    policy.check_quota = has("proportion") && has("predicates");
+    checks_nodes_ = has("predicates");
+    has_topology_ = has("topology");
     policy.prefer_full = has("nodeplacement");
     policy.prefer_now = has("nodeavailability");
     policy.prefer_beside_others = has("gpusharingorder");
@@ -224,7 +226,7 @@ void ConformCase::read_topologies(const json::array& topologies) {
 void ConformCase::read_queues(const json::array& departments, const json::array& queues) {
   for (const auto& item : departments) {
     const std::string name = text(item.as_object(), "name");
-    queues_[name] = world_.quotas.add(name, sched::quota_root, terms_of(item.as_object()));
+    departments_[name] = world_.quotas.add(name, sched::quota_root, terms_of(item.as_object()));
   }
   // Parents may be listed after their children.
   std::vector<const json::object*> left;
@@ -233,30 +235,43 @@ void ConformCase::read_queues(const json::array& departments, const json::array&
     before = left.size();
     std::erase_if(left, [this](const json::object* o) {
       const std::string name = text(*o, "name"), parent = text(*o, "parent");
-      if (!parent.empty() && !queues_.contains(parent)) return false;
-      const auto above = parent.empty() ? sched::quota_root : queues_.at(parent);
-      // A name may serve for a department and for its queue.
+      sched::QuotaIndex above = sched::quota_root;
+      if (const auto at = departments_.find(parent); at != departments_.end())
+        above = at->second;
+      else if (const auto queue = queues_.find(parent); queue != queues_.end())
+        above = queue->second;
+      else if (!parent.empty())
+        return false;
       queues_[name] = world_.quotas.add(name, above, terms_of(*o));
       return true;
     });
   }
 }
 
-std::optional<sched::TopologyWish> ConformCase::read_wish(const json::value* source) const {
-  if (source == nullptr || !source->is_object()) return std::nullopt;
+/// Who asks for a topology or level that is not there, or for no level of it, lies nowhere.
+std::optional<sched::TopologyWish> ConformCase::read_wish(const json::value* source) {
+  if (source == nullptr || !source->is_object() || !has_topology_) return std::nullopt;
   const json::object& o = source->as_object();
   const std::string name = text(o, "topology");
-  for (std::uint32_t i = 0; i < world_.topologies.size(); ++i) {
-    if (world_.topologies[i].name() != name) continue;
-    const auto& levels = world_.topologies[i].levels();
-    const auto level = [&](const char* key) -> std::optional<std::uint32_t> {
-      const auto at = std::find(levels.begin(), levels.end(), text(o, key));
-      if (at == levels.end()) return std::nullopt;
-      return static_cast<std::uint32_t>(at - levels.begin());
-    };
-    return sched::TopologyWish{i, level("required_level"), level("preferred_level")};
-  }
-  return std::nullopt;
+  if (name.empty()) return std::nullopt;
+  auto& topologies = world_.topologies;
+  auto at = std::find_if(topologies.begin(), topologies.end(),
+                         [&name](const sched::Topology& each) { return each.name() == name; });
+  if (at == topologies.end())
+    at = topologies.emplace(at, name, std::vector<std::string>(), world_.fleet);
+  sched::TopologyWish wish{static_cast<std::uint32_t>(at - topologies.begin()), {}, {}};
+  const auto level = [&](const char* key) -> std::optional<std::uint32_t> {
+    const std::string word = text(o, key);
+    if (word.empty()) return std::nullopt;
+    const auto& levels = at->levels();
+    return static_cast<std::uint32_t>(std::find(levels.begin(), levels.end(), word) -
+                                      levels.begin());
+  };
+  const auto beyond = static_cast<std::uint32_t>(at->levels().size());
+  wish.required = level("required_level");
+  wish.preferred = level("preferred_level");
+  if (wish.preferred == beyond || (!wish.required && !wish.preferred)) wish.required = beyond;
+  return wish;
 }
 
 void ConformCase::read_groups(const json::object& source, sched::Gang& gang, std::uint32_t index) {
@@ -294,7 +309,8 @@ sched::TaskShape ConformCase::read_task_shape(const json::object& source, const 
   const std::string set = text(source, "pod_set");
   for (std::uint32_t i = 0; i < gang.sets.size(); ++i)
     if (gang.sets[i].name == set) task.set = i;
-  if (const auto* nodes = source.if_contains("allowed_nodes"); nodes && nodes->is_array()) {
+  if (const auto* nodes = source.if_contains("allowed_nodes");
+      checks_nodes_ && nodes && nodes->is_array()) {
     auto list = std::make_shared<sched::NodeList>();
     for (const auto& name : nodes->as_array())
       if (const auto at = node(std::string(name.as_string()))) list->push_back(*at);
@@ -325,12 +341,27 @@ Task ConformCase::read_task(const json::object& source, const Demand& demand) {
   return task;
 }
 
+/// One that is not there, or not a leaf, gets nothing: neither what is due nor what is left over.
+sched::QuotaIndex ConformCase::queue_of(const std::string& name) {
+  for (const auto* known : {&queues_, &departments_})
+    if (const auto at = known->find(name);
+        at != known->end() && world_.quotas.at(at->second).children.empty())
+      return at->second;
+  if (!no_queue_) {
+    sched::QuotaTerms nothing;
+    nothing.limit = {};
+    nothing.weight = {};
+    no_queue_ = world_.quotas.add("", sched::quota_root, nothing);
+  }
+  return *no_queue_;
+}
+
 void ConformCase::read_job(const json::object& source) {
   sched::SchedJob job;
   auto shape = std::make_shared<sched::JobShape>();
-  job.project = queues_.at(text(source, "queue"));
+  job.project = queue_of(text(source, "queue"));
   job.priority = static_cast<std::int32_t>(number(source, "priority", 50));
-  job.preemptible = flag(source, "preemptible", true);
+  job.preemptible = flag(source, "preemptible", true) && job.project != no_queue_;
   job.submitted = -std::llround(number(source, "age_minutes", 0) * 60);
   if (source.contains("groups")) {
     shape->gang.groups.emplace_back();
@@ -402,7 +433,10 @@ void ConformCase::move_on() {
       task.leaves.reset();
       const bool back = task.state == TaskState::promised ||
                         (task.state == TaskState::leaving && !stays_releasing_[j]);
-      if (task.state == TaskState::starting) task.state = TaskState::running;
+      if (task.state == TaskState::starting) {
+        task.state = TaskState::running;
+        first_words_[{j, static_cast<std::uint32_t>(&task - job.tasks.data())}] = "Running";
+      }
       if (!back) continue;
       task.state = TaskState::waiting;
       task.spot = {};

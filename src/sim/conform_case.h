@@ -41,17 +41,21 @@ class ConformCase {
   sched::TaskShape read_task_shape(const boost::json::object& source,
                                    const boost::json::object& job, const sched::Gang& gang) const;
   sched::Task read_task(const boost::json::object& source, const sched::Demand& demand);
-  std::optional<sched::TopologyWish> read_wish(const boost::json::value* source) const;
+  std::optional<sched::TopologyWish> read_wish(const boost::json::value* source);
+  sched::QuotaIndex queue_of(const std::string& name);
   std::uint32_t shared_id(sched::NodeIndex node, const std::string& label);
 
   sched::World world_;
   std::map<std::string, sched::NodeIndex> nodes_;
-  std::map<std::string, sched::QuotaIndex> queues_;
+  std::map<std::string, sched::QuotaIndex> departments_, queues_;  // may have names in common
+  std::optional<sched::QuotaIndex> no_queue_;
   std::map<std::string, std::uint32_t> jobs_;
   std::map<std::string, sched::TaskRef> tasks_;
   std::map<sched::TaskRef, std::string> first_words_;  // Bound, Running: the same to us
   std::map<std::pair<sched::NodeIndex, std::string>, std::uint32_t> shared_ids_;
   std::vector<bool> stays_releasing_;
+  bool checks_nodes_ = true;
+  bool has_topology_ = true;
 };
 
 }  // namespace rota::sim

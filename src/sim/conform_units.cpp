@@ -54,6 +54,10 @@ class Queues {
   }
   const sched::QuotaTree& tree() const { return tree_; }
   QuotaIndex at(const json::value& id) const { return names_.at(std::string(id.as_string())); }
+  bool contains(const json::object& o, const char* key) const {
+    const auto* id = o.if_contains(key);
+    return id != nullptr && id->is_string() && names_.contains(std::string(id->as_string()));
+  }
 
  private:
   bool add(const json::object& o) {
@@ -154,18 +158,21 @@ void reclaim_allowed(const json::object& source, Verdict& verdict) {
 
 void min_runtime(const json::object& source, Verdict& verdict) {
   const Queues queues(source.at("queues").as_array());
-  const QuotaIndex victim = queues.at(source.at("victim_queue"));
   const auto preempt = static_cast<std::int64_t>(number(source, "default_preempt_sec", 0));
   const auto reclaim = static_cast<std::int64_t>(number(source, "default_reclaim_sec", 0));
   const std::string method(source.at("method").as_string());
-  std::int64_t seconds = 0;
-  if (method == "preempt")
-    seconds = sched::preempt_min_runtime(queues.tree(), victim, preempt);
-  else if (method == "reclaim_queue")
-    seconds = sched::reclaim_min_runtime_of(queues.tree(), victim, reclaim);
-  else
-    seconds = sched::reclaim_min_runtime(queues.tree(), queues.at(source.at("reclaimer_queue")),
-                                         victim, reclaim);
+  // Of a queue that is not there nothing is known but what holds for all.
+  std::int64_t seconds = method == "preempt" ? preempt : reclaim;
+  const bool is_known = queues.contains(source, "victim_queue") &&
+                        (method == "preempt" || queues.contains(source, "reclaimer_queue"));
+  if (is_known) {
+    const QuotaIndex victim = queues.at(source.at("victim_queue"));
+    seconds = method == "preempt" ? sched::preempt_min_runtime(queues.tree(), victim, preempt)
+              : method == "reclaim_queue"
+                  ? sched::reclaim_min_runtime_of(queues.tree(), victim, reclaim)
+                  : sched::reclaim_min_runtime(
+                        queues.tree(), queues.at(source.at("reclaimer_queue")), victim, reclaim);
+  }
   compare(verdict, "seconds", number(source.at("expected").as_object(), "seconds", 0),
           static_cast<double>(seconds));
 }

@@ -1,14 +1,18 @@
 #!/bin/bash
-# testsuite/t/t0200-conformance.t - the scheduler's decisions against the public conformance cases.
+# testsuite/t/t0200-conformance.t - the scheduler's decisions against conformance cases: the public
+# ones, and our own for rules that those hardly guard.
 . "$(dirname "$0")/lib.sh"
 
 cases=$top_srcdir/testsuite/conformance
-plan 9
+plan 11
 
 out=$(rsim conform "$cases/kai-public.json.gz" 2>&1)
 is "$(tail -n 1 <<<"$out")" "167 passed, 0 failed" "every scheduling case ends in the required states"
 out=$(rsim conform --strict "$cases"/*.json.gz 2>&1)
 is "$(tail -n 1 <<<"$out")" "225 passed, 0 failed" "on the same nodes and shared GPUs too; and every numeric fact"
+out=$(rsim conform --strict "$cases/rota.json" 2>&1)
+is "$out" "$(jq '.cases | length' "$cases/rota.json") passed, 0 failed" "our own cases: one for each rule"
+is "$(jq -c '[.cases[] | select((.notes // "") == "") | .id]' "$cases/rota.json")" "[]" "each of them says its rule"
 is "$(rsim conform --filter Elastic --json "$cases/kai-public.json.gz" | jq -c 'keys')" \
   '["failed","failures","passed"]' "as JSON"
 
