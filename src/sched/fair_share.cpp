@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <set>
+#include <tuple>
 
 namespace rota::sched {
 namespace {
@@ -17,16 +18,11 @@ double wish(const Claim& claim) {
   return std::max(0.0, std::min(claim.requested, claim.limit) - claim.share);
 }
 
-/// What a sibling would have got beyond whole units, had there been a next unit.
-struct Remainder {
-  std::size_t index = 0;
-  double cut_off = 0;
-};
-
 /// One level of rank. Siblings are named by their place in `claims`.
 class Level {
  public:
-  Level(std::vector<Claim>& claims, std::int32_t rank, double k) : claims_(claims), k_(k) {
+  Level(std::vector<Claim>& claims, std::int32_t rank, double k)
+      : claims_(claims), k_(k), cut_off_(claims.size()) {
     for (std::size_t i = 0; i < claims.size(); ++i)
       if (claims[i].rank == rank) members_.push_back(i);
   }
@@ -40,14 +36,17 @@ class Level {
 
   /// A unit each, to whom most was cut off first.
   double hand_out_remainders(double left) {
-    std::stable_sort(remainders_.begin(), remainders_.end(),
-                     [this](const Remainder& a, const Remainder& b) {
-                       if (std::abs(a.cut_off - b.cut_off) > crumb) return a.cut_off > b.cut_off;
-                       return claims_[a.index].age_order < claims_[b.index].age_order;
-                     });
-    for (const Remainder& remainder : remainders_) {
+    std::vector<std::size_t> in_order;
+    for (std::size_t i = 0; i < claims_.size(); ++i)
+      if (cut_off_[i] > crumb) in_order.push_back(i);
+    std::stable_sort(in_order.begin(), in_order.end(), [this](std::size_t a, std::size_t b) {
+      if (std::abs(cut_off_[a] - cut_off_[b]) > crumb) return cut_off_[a] > cut_off_[b];
+      const Claim &x = claims_[a], &y = claims_[b];
+      return std::tie(x.age_order, x.name) < std::tie(y.age_order, y.name);
+    });
+    for (const std::size_t index : in_order) {
       if (left <= crumb) break;
-      Claim& claim = claims_[remainder.index];
+      Claim& claim = claims_[index];
       const double given = std::min({1.0, left, wish(claim)});
       claim.share += given;
       left -= given;
@@ -63,7 +62,6 @@ class Level {
     if (portions.empty()) return false;
     const double at_start = left;
     bool again = false;
-    remainders_.clear();
     for (std::size_t m = 0; m < members_.size(); ++m) {
       Claim& claim = claims_[members_[m]];
       const double portion = at_start * portions[m];
@@ -71,10 +69,12 @@ class Level {
       double given = wanted;
       if (wanted <= portion + crumb) {
         again = again || wanted < portion - crumb;
+        cut_off_[members_[m]] = 0;
       } else {
         given = std::floor(portion + crumb);
         // Who has no part in the surplus, or got all of it, has no claim to what is cut off others.
-        if (portion - given > crumb) remainders_.push_back({members_[m], portion - given});
+        // What an earlier round cut off is remembered as long as nothing else is.
+        if (portion - given > crumb) cut_off_[members_[m]] = portion - given;
       }
       claim.share += given;
       left -= given;
@@ -102,7 +102,7 @@ class Level {
   std::vector<Claim>& claims_;
   double k_;
   std::vector<std::size_t> members_;
-  std::vector<Remainder> remainders_;
+  std::vector<double> cut_off_;  // of each claim: what it would have got beyond whole units
 };
 
 }  // namespace

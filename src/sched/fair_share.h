@@ -2,6 +2,7 @@
 // rank and weight.
 #pragma once
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace rota::sched {
@@ -14,9 +15,9 @@ struct Claim {
   double requested = 0;  // held and waiting
   double usage = 0;      // of the past, normalized like weight / sum of weights
   std::int32_t rank = 0;
-  std::uint64_t age_order =
-      0;             // smaller is older; settles equal remainders, then the position does
-  double share = 0;  // the result; for divide_surplus also what phase one gave
+  std::uint64_t age_order = 0;  // smaller is older; settles equal remainders, then the name does
+  std::string_view name;        // equal ones: the position
+  double share = 0;             // the result; for divide_surplus also what phase one gave
 };
 
 /// Phase one: everybody gets what was promised, as far as it is asked for. Returns what is left,

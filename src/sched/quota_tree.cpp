@@ -125,7 +125,8 @@ void QuotaTree::divide_children(QuotaIndex index, double k) {
                         .requested = in_units(node.held[r] + node.waiting[r], r),
                         .usage = node.usage[i],
                         .rank = node.terms.rank,
-                        .age_order = node.terms.age_order});
+                        .age_order = node.terms.age_order,
+                        .name = node.name});
     }
     const double left = divide_guaranteed(claims, in_units(at(index).fair_share[r], r));
     divide_surplus(claims, left, k);

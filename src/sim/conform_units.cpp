@@ -119,6 +119,7 @@ void fair_share(const json::object& source, Verdict& verdict) {
                       .usage = number(o, "usage", 0),
                       .rank = static_cast<std::int32_t>(number(o, "priority", 0)),
                       .age_order = static_cast<std::uint64_t>(number(o, "created", 0)),
+                      .name = o.at("id").as_string(),
                       .share = number(o, "fair_share_before", 0)});
   }
   double left = number(source, "total", 0);

@@ -53,7 +53,9 @@ std::vector<Cut> rounds(const std::vector<Sibling*>& siblings, std::int64_t unit
         const std::int64_t given = portion / (weights * unit) * unit;
         sibling->share += given;
         left -= given;
-        cuts[sibling] = {sibling, portion - given * weights, weights};
+        // What an earlier round cut off is remembered as long as nothing else is.
+        if (portion > given * weights)
+          cuts[sibling] = {sibling, portion - given * weights, weights};
       }
     }
   }
