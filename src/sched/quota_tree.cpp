@@ -1,6 +1,7 @@
 // sched/quota_tree.cpp - charging, gates and the division from the top down.
 #include "sched/quota_tree.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "common/assert.h"
@@ -17,6 +18,12 @@ double in_units(std::int64_t amount, Resource r) {
 }
 
 std::int64_t from_units(double units, Resource r) { return std::llround(units * unit_of(r)); }
+
+/// Nobody passes a line in what they do not ask for, even if it has been passed before.
+bool is_beyond(const Amount& held, const Amount& amount, const Amount& line) {
+  return std::any_of(resources.begin(), resources.end(),
+                     [&](Resource r) { return amount[r] > 0 && held[r] + amount[r] > line[r]; });
+}
 
 }  // namespace
 
@@ -138,13 +145,13 @@ void QuotaTree::divide_children(QuotaIndex index, double k) {
 
 std::optional<QuotaIndex> QuotaTree::over_limit(QuotaIndex leaf, const Amount& amount) const {
   for (QuotaIndex i = leaf; i != quota_root; i = at(i).parent)
-    if (!within(at(i).held + amount, at(i).terms.limit)) return i;
+    if (is_beyond(at(i).held, amount, at(i).terms.limit)) return i;
   return std::nullopt;
 }
 
 std::optional<QuotaIndex> QuotaTree::over_quota_firm(QuotaIndex leaf, const Amount& amount) const {
   for (QuotaIndex i = leaf; i != quota_root; i = at(i).parent)
-    if (!within(at(i).held_firm + amount, at(i).terms.deserved)) return i;
+    if (is_beyond(at(i).held_firm, amount, at(i).terms.deserved)) return i;
   return std::nullopt;
 }
 

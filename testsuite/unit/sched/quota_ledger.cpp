@@ -55,12 +55,23 @@ void Ledger::charge(const World& world, const Job& job, std::int64_t tasks) {
   }
 }
 
+namespace {
+
+/// In something that is asked for: nobody is stopped by what others have had too much of.
+bool is_beyond(const Triple& held, const Triple& more, const Bound& line) {
+  for (std::size_t r = 0; r < held.size(); ++r)
+    if (more[r] > 0 && line[r] && held[r] + more[r] > *line[r]) return true;
+  return false;
+}
+
+}  // namespace
+
 std::string Ledger::gate_for(const World& world, const Job& job, std::int64_t tasks) const {
   const Triple more = job.charge() * tasks;
   for (const std::size_t i : line_of(world, job.project)) {
     const Project& project = world.projects[i];
-    if (!within(held[i] + more, project.limit)) return format("the limit of {}", project.name);
-    if (!job.preemptible && !within(firm[i] + more, project.deserved))
+    if (is_beyond(held[i], more, project.limit)) return format("the limit of {}", project.name);
+    if (!job.preemptible && is_beyond(firm[i], more, project.deserved))
       return format("the quota of {}", project.name);
   }
   return "";
