@@ -109,6 +109,29 @@ bool ReclaimModel::is_allowed_in_any_order(const Taking& taking) const {
   return turned_tables(taking).empty();
 }
 
+bool ReclaimModel::is_looked_at(const Taking& taking, std::size_t victim) const {
+  const auto [mine, theirs] = levelled(world_, world_.jobs[taking.taker].project, victim);
+  if (!within(ledger_.held[mine] + taking.request, world_.projects[mine].deserved)) return true;
+  for (std::size_t r = 0; r < taking.request.size(); ++r) {
+    const auto& deserved = world_.projects[theirs].deserved[r];
+    if (taking.request[r] > 0 && deserved && ledger_.held[theirs][r] > *deserved) return true;
+  }
+  return false;
+}
+
+bool ReclaimModel::gets_back_first(const Taking& taking, std::size_t victim) const {
+  const auto [mine, theirs] = levelled(world_, world_.jobs[taking.taker].project, victim);
+  const Project &me = world_.projects[mine], &they = world_.projects[theirs];
+  const Triple left = ledger_.held[theirs] - lost_by(taking, theirs);
+  const auto is_within_with = [&](const LostUnit& unit) {
+    return within(left + world_.jobs[unit.job].charge(), they.deserved);
+  };
+  const bool mine_within = within(ledger_.held[mine] + taking.request, me.deserved);
+  const bool theirs_within = std::any_of(taking.lost.begin(), taking.lost.end(), is_within_with);
+  if (mine_within != theirs_within) return theirs_within;
+  return they.rank > me.rank;
+}
+
 std::int64_t ReclaimModel::keep_seconds(std::size_t taker, std::size_t victim) const {
   for (const std::size_t i : line_of(world_, levelled(world_, taker, victim).second))
     if (world_.projects[i].reclaim_keep) return *world_.projects[i].reclaim_keep;
@@ -188,6 +211,7 @@ class BruteForce {
 
   bool is_solved() const {
     return !taking_.lost.empty() && rules_.is_allowed_in_any_order(taking_) &&
+           !rules_.gets_back_first(taking_, project_) &&
            Supply(world_, stands_).room_for(world_.jobs[taking_.taker], node_) > 0;
   }
 

@@ -34,6 +34,11 @@ class ReclaimModel {
   std::string not_allowed(const Taking& taking) const;
   /// The same when nothing is known of the order in which units are taken: it may in any.
   bool is_allowed_in_any_order(const Taking& taking) const;
+  /// By its guarantee a taker only looks at who is above theirs in what it asks for itself.
+  bool is_looked_at(const Taking& taking, std::size_t victim) const;
+  /// Whether somebody of the victim's project, once evicted, may be served before the taker: by its
+  /// guarantee or its rank (quota.md 5). Then it gets its place back (quota.md 11, 3).
+  bool gets_back_first(const Taking& taking, std::size_t victim) const;
   /// Seconds for which jobs of the victim's project are safe from the taker's after their start.
   std::int64_t keep_seconds(std::size_t taker, std::size_t victim) const;
 

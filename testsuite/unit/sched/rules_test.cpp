@@ -57,5 +57,12 @@ TEST(Rules, GangsAreEvictedFromTheTopDown) {
     ASSERT_NO_FATAL_FAILURE(play_and_judge(seed, met));
 }
 
+// Where the victim's department is of a higher rank than the taker's: once evicted, the victim is
+// served first and has its place again, so nothing was overlooked.
+TEST(Rules, WhoIsServedFirstGetsItsPlaceBack) {
+  Coverage met;
+  ASSERT_NO_FATAL_FAILURE(play_and_judge(1824, met));
+}
+
 }  // namespace
 }  // namespace rota::sched::drawn
