@@ -1,7 +1,6 @@
 // sched/reclaim_rules.cpp - two ways to be owed something, and no turning of the tables.
 #include "sched/reclaim_rules.h"
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -40,7 +39,11 @@ class Remains {
     const auto lost = lost_.find(index);
     return lost == lost_.end() ? quotas_.at(index).held : quotas_.at(index).held - lost->second;
   }
-  bool has_lost(QuotaIndex index) const { return lost_.contains(index); }
+  /// None: it loses nothing.
+  const Amount* lost_by(QuotaIndex index) const {
+    const auto lost = lost_.find(index);
+    return lost == lost_.end() ? nullptr : &lost->second;
+  }
   void lose(QuotaIndex leaf, const Amount& amount) {
     for (QuotaIndex i = leaf; i != quota_root; i = quotas_.at(i).parent) lost_[i] += amount;
   }
@@ -64,14 +67,18 @@ bool is_candidate(const QuotaTree& quotas, const Reclaimer& reclaimer, QuotaInde
   if (victim == reclaimer.project) return false;
   const auto [mine, theirs] = quotas.levelled(reclaimer.project, victim);
   const QuotaNode& side = quotas.at(theirs);
-  const bool may_use_guarantee =
-      within(quotas.at(mine).held + reclaimer.request, quotas.at(mine).terms.deserved);
-  // One that stands exactly on its line may not lose anything, but it may be moved.
-  return std::any_of(resources.begin(), resources.end(), [&](Resource r) {
-    if (reclaimer.request[r] <= 0) return false;
-    return side.held[r] >= side.allocatable(r) ||
-           (may_use_guarantee && side.held[r] >= side.terms.deserved[r]);
-  });
+  if (!within(quotas.at(mine).held + reclaimer.request, quotas.at(mine).terms.deserved))
+    return exceeds_share(side, side.held);
+  // By its guarantee it takes what it asks for: from those who are above theirs in some of that.
+  // Those who stand exactly on their line in all of it lose nothing, but may be moved.
+  bool is_below = false;
+  for (const Resource r : resources) {
+    const std::int64_t deserved = side.terms.deserved[r];
+    if (reclaimer.request[r] <= 0 || deserved == unbounded) continue;
+    if (side.held[r] > deserved) return true;
+    is_below = is_below || side.held[r] < deserved;
+  }
+  return !is_below;
 }
 
 bool may_lose(const QuotaTree& quotas, const Reclaimer& reclaimer, QuotaIndex victim) {
@@ -82,13 +89,11 @@ bool may_lose(const QuotaTree& quotas, const Reclaimer& reclaimer, QuotaIndex vi
 bool is_allowed(const QuotaTree& quotas, const Reclaimer& reclaimer,
                 const std::vector<Loss>& losses, double saturation_multiplier) {
   Remains remains(quotas);
-  Amount touched = reclaimer.request;
   for (const Loss& loss : losses) {
     const auto [mine, theirs] = quotas.levelled(reclaimer.project, loss.project);
     for (const Amount& unit : loss.units) {
       if (!may_lose(quotas, reclaimer, mine, theirs, remains.of(theirs))) return false;
       remains.lose(loss.project, unit);
-      touched += unit;
     }
   }
   for (QuotaIndex i = reclaimer.project; i != quota_root; i = quotas.at(i).parent) {
@@ -97,11 +102,16 @@ bool is_allowed(const QuotaTree& quotas, const Reclaimer& reclaimer,
       return false;
     const Amount would_hold = remains.of(i) + reclaimer.request;
     for (const QuotaIndex sibling : quotas.at(side.parent).children) {
-      if (sibling == i || !remains.has_lost(sibling)) continue;
+      const Amount* lost = sibling == i ? nullptr : remains.lost_by(sibling);
+      if (lost == nullptr) continue;
       for (const Resource r : resources) {
-        if (touched[r] <= 0 || quotas.at(sibling).fair_share[r] <= 0) continue;
+        // What neither side of the two touches is not between them.
+        if (reclaimer.request[r] <= 0 && (*lost)[r] <= 0) continue;
+        // Who is due everything, or nothing, has no line to be pushed below.
+        const std::int64_t due = quotas.at(sibling).fair_share[r];
+        if (due <= 0 || due == unbounded) continue;
         const double mine = ratio(would_hold[r], side.fair_share[r]);
-        const double theirs = ratio(remains.of(sibling)[r], quotas.at(sibling).fair_share[r]);
+        const double theirs = ratio(remains.of(sibling)[r], due);
         if (mine > 1 && mine * saturation_multiplier >= theirs) return false;
       }
     }

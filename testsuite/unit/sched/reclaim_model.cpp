@@ -52,8 +52,7 @@ Triple ReclaimModel::lost_by(const Taking& taking, std::size_t project) const {
 /// be worse off.
 std::string ReclaimModel::turned_tables(const Taking& taking) const {
   for (const std::size_t mine : line_of(world_, world_.jobs[taking.taker].project)) {
-    const Triple mine_lost = lost_by(taking, mine);
-    const Triple mine_holds = ledger_.held[mine] - mine_lost + taking.request;
+    const Triple mine_holds = ledger_.held[mine] - lost_by(taking, mine) + taking.request;
     for (std::size_t theirs = 0; theirs < world_.projects.size(); ++theirs) {
       if (theirs == mine || world_.projects[theirs].above != world_.projects[mine].above) continue;
       const Triple lost = lost_by(taking, theirs);
@@ -61,7 +60,7 @@ std::string ReclaimModel::turned_tables(const Taking& taking) const {
       const Triple they_hold = ledger_.held[theirs] - lost;
       for (std::size_t r = 0; r < lost.size(); ++r) {
         const std::int64_t my_share = fair_share_[mine][r], their_share = fair_share_[theirs][r];
-        if (taking.request[r] == 0 && mine_lost[r] == 0 && lost[r] == 0) continue;
+        if (taking.request[r] == 0 && lost[r] == 0) continue;
         if (their_share <= 0 || mine_holds[r] <= my_share) continue;
         // mine / my share >= theirs / their share, in numbers that fit for any memory there is.
         const auto left = static_cast<long double>(mine_holds[r]) * their_share;
@@ -249,13 +248,11 @@ std::string overlooked(const World& world, const std::vector<Triple>& fair_share
   const Ledger ledger(world, stands);
   const ReclaimModel rules(world, fair_share, ledger);
   const Taking taking{waiting, job.charge(), {}};
-  // Left out: victims who owe only what the taker does not ask for are no candidates to the
-  // scheduler (sched/reclaim_rules.cpp, is_candidate), while quota.md 12 says "in some resource".
-  if (job.cpu_milli == 0 || job.memory_bytes == 0) return "";
   if (job.preempts_after || !ledger.gate_for(world, job, 1).empty()) return "";
   if (!rules.not_entitled(taking).empty()) return "";
   for (std::size_t project = 0; project < world.projects.size(); ++project) {
     if (project == job.project) continue;
+    if (!rules.is_looked_at(taking, project)) continue;
     for (std::size_t node = 0; node < world.nodes.size(); ++node) {
       if (has_others(world, stands, {project, job.project}, node)) continue;
       std::string found = BruteForce(world, rules, stands, taking, project, node).run();
