@@ -137,6 +137,9 @@ void for_waiting(World& world, Action action, const WaitingLine::IsWorth& is_wor
     if (attempt(*job, world.class_of(*job)->step)) {
       world.set_search_work(work_before);  // only what leads nowhere is bounded
       note_displaced(world, action, *job, mark);
+      // Once for each: what it could still grow by waits for the next pass.
+      world.refresh();
+      if (world.class_of(*job) != nullptr) line.give_up(*job);
       line.changed();
     } else {
       world.note_failed(action, *world.class_of(*job));
