@@ -184,11 +184,11 @@ class Placing {
     const Group& group = gang().groups[index];
     const auto placed = nodes_of_placed([&](std::uint32_t set) { return is_below(index, set); });
     return in_some_domain(group.topology, tasks, placed, nodes, [&](const NodeList& inside) {
-      for (const auto set : group.sets)
-        if (!place_set(set, inside)) return false;
-      for (const auto sub : group.groups)
-        if (!place_group(sub, inside)) return false;
-      return true;
+      const auto members = members_in_order(job(), index);
+      return std::all_of(members.begin(), members.end(), [&](const Member& member) {
+        return member.is_group ? place_group(member.index, inside)
+                               : place_set(member.index, inside);
+      });
     });
   }
 

@@ -21,12 +21,6 @@ struct Standing {
   bool is_satisfied() const { return placed >= minimum; }
 };
 
-/// A child of a group: a task set or a group.
-struct Child {
-  bool is_group = false;
-  std::uint32_t index = 0;
-};
-
 /// Counts per task set and per group, from the leaves up.
 class Census {
  public:
@@ -40,29 +34,30 @@ class Census {
     count_group(0);
   }
 
-  const Standing& of(Child child) const {
+  const Standing& of(Member child) const {
     return child.is_group ? groups_[child.index] : sets_[child.index];
   }
   const Standing& of_set(std::size_t set) const { return sets_[set]; }
   bool is_satisfied() const { return groups_[0].is_satisfied(); }
 
-  std::vector<Child> children_of(std::uint32_t group) const {
-    std::vector<Child> children;
+  std::vector<Member> children_of(std::uint32_t group) const {
+    std::vector<Member> children;
     for (const auto set : gang_.groups[group].sets) children.push_back({false, set});
     for (const auto sub : gang_.groups[group].groups) children.push_back({true, sub});
     return children;
   }
 
-  /// Those that need most first: below minimum, then those with a minimum by how full they are.
-  std::vector<Child> children_in_order(std::uint32_t group) const {
+  /// Those that need most first: below minimum, then those with a minimum by how full they are,
+  /// then those without by how much they have.
+  std::vector<Member> children_in_order(std::uint32_t group) const {
     auto children = children_of(group);
-    std::stable_sort(children.begin(), children.end(), [this](Child a, Child b) {
+    std::stable_sort(children.begin(), children.end(), [this](Member a, Member b) {
       const Standing &x = of(a), &y = of(b);
       if (x.is_satisfied() != y.is_satisfied()) return !x.is_satisfied();
       if ((x.minimum == 0) != (y.minimum == 0)) return x.minimum != 0;
-      if (x.is_satisfied() && x.minimum != 0) {
-        const auto full_x = std::uint64_t{x.placed} * y.minimum;
-        const auto full_y = std::uint64_t{y.placed} * x.minimum;
+      if (x.is_satisfied()) {
+        const auto full_x = std::uint64_t{x.placed} * std::max(y.minimum, 1U);
+        const auto full_y = std::uint64_t{y.placed} * std::max(x.minimum, 1U);
         if (full_x != full_y) return full_x < full_y;
       }
       return name_of(a) < name_of(b);
@@ -71,7 +66,7 @@ class Census {
   }
 
  private:
-  const std::string& name_of(Child child) const {
+  const std::string& name_of(Member child) const {
     return child.is_group ? gang_.groups[child.index].name : gang_.sets[child.index].name;
   }
 
@@ -119,7 +114,7 @@ class NextStep {
   }
 
  private:
-  void fill(Child child) {
+  void fill(Member child) {
     if (child.is_group)
       fill_group(child.index);
     else
@@ -142,7 +137,7 @@ class NextStep {
 
   /// One more step below a group that has its minimum. True when there was one.
   bool grow_group(std::uint32_t group) {
-    for (const Child child : census_.children_in_order(group)) {
+    for (const Member child : census_.children_in_order(group)) {
       const std::size_t before = tasks_.size();
       if (!census_.of(child).is_satisfied())
         fill(child);
@@ -172,21 +167,21 @@ class NextLoss {
 
   EvictionUnit unit() {
     EvictionUnit unit;
-    if (census_.is_satisfied()) {
-      if (surplus_task(0, unit) || surplus_child(0, unit)) return unit;
-    }
+    if (surplus_task(0, unit) || surplus_child(0, unit)) return unit;
     for (const auto& set : placed_) unit.tasks.insert(unit.tasks.end(), set.begin(), set.end());
     unit.is_whole = true;
     return unit;
   }
 
  private:
+  /// Of a group in which nothing is complete there is nothing to spare.
   bool surplus_task(std::uint32_t group, EvictionUnit& unit) {
+    if (census_.of({true, group}).placed == 0) return false;
     auto children = census_.children_in_order(group);
     std::reverse(children.begin(), children.end());
-    for (const Child child : children) {
+    for (const Member child : children) {
       if (child.is_group) {
-        if (census_.of(child).is_satisfied() && surplus_task(child.index, unit)) return true;
+        if (surplus_task(child.index, unit)) return true;
       } else if (census_.of(child).placed > census_.of(child).minimum) {
         unit.tasks.push_back(placed_[child.index].back());
         return true;
@@ -198,11 +193,11 @@ class NextLoss {
   bool surplus_child(std::uint32_t group, EvictionUnit& unit) {
     auto children = census_.children_in_order(group);
     std::reverse(children.begin(), children.end());
-    for (const Child child : children)
+    for (const Member child : children)
       if (child.is_group && census_.of(child).is_satisfied() && surplus_child(child.index, unit))
         return true;
     if (census_.of({true, group}).placed <= census_.of({true, group}).minimum) return false;
-    for (const Child child : children) {
+    for (const Member child : children) {
       if (!census_.of(child).is_satisfied()) continue;
       collect(child, unit);
       if (!unit.tasks.empty()) return true;
@@ -210,13 +205,13 @@ class NextLoss {
     return false;
   }
 
-  void collect(Child child, EvictionUnit& unit) {
+  void collect(Member child, EvictionUnit& unit) {
     if (!child.is_group) {
       const auto& set = placed_[child.index];
       unit.tasks.insert(unit.tasks.end(), set.begin(), set.end());
       return;
     }
-    for (const Child below : census_.children_of(child.index)) collect(below, unit);
+    for (const Member below : census_.children_of(child.index)) collect(below, unit);
   }
 
   Census census_;
@@ -284,6 +279,12 @@ bool is_ready(const SchedJob& job) {
   for (std::uint32_t i = 0; i < job.task_count(); ++i)
     if (job.waits(i) || is_placed(job.state(i))) ++live[job.shape->tasks[i].set];
   return group_could_form(job.shape->gang, 0, live);
+}
+
+std::vector<Member> members_in_order(const SchedJob& job, std::uint32_t group) {
+  const Group& g = job.shape->gang.groups[group];
+  if (g.groups.empty() && g.sets.size() == 1) return {{false, g.sets.front()}};
+  return Census(job).children_in_order(group);
 }
 
 bool is_stale(const SchedJob& job) {

@@ -161,6 +161,14 @@ bool is_ready(const SchedJob& job);
 bool has_waiting(const SchedJob& job);
 bool has_placed(const SchedJob& job);
 
+/// A task set or group, by its place in the gang.
+struct Member {
+  bool is_group = false;
+  std::uint32_t index = 0;
+};
+/// Those of a group, as they are served: who needs most first.
+std::vector<Member> members_in_order(const SchedJob& job, std::uint32_t group);
+
 /// What is tried at once: all that is missing to the minimum, else one step more. `Which::evicted`
 /// looks at what this pass has evicted instead of what waits.
 enum class Which : std::uint8_t { waiting, evicted };
