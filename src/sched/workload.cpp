@@ -291,10 +291,12 @@ bool is_stale(const SchedJob& job) {
   bool any_active = false;
   std::vector<std::uint32_t> there(job.shape->gang.sets.size());
   for (std::uint32_t i = 0; i < job.tasks.size(); ++i) {
-    if (job.tasks[i].state == TaskState::succeeded) return false;
-    if (!is_active(job.tasks[i].state)) continue;
-    any_active = true;
-    ++there[job.shape->tasks[i].set];
+    const TaskState state = job.tasks[i].state;
+    if (state == TaskState::succeeded) return false;
+    any_active = any_active || is_active(state);
+    // One that leaves is still there, and one that is promised its place is about to be.
+    if (is_placed(state) || state == TaskState::leaving || state == TaskState::stuck)
+      ++there[job.shape->tasks[i].set];
   }
   return any_active && !group_could_form(job.shape->gang, 0, there);
 }
