@@ -42,7 +42,7 @@ std::int64_t shared_that_take_now(const FleetNode& node, std::int64_t mib) {
 bool mig_rules(const FleetNode& node, const Demand& demand) {
   switch (node.mig_mode) {
     case FleetNode::Mig::none:
-      return demand.mig.empty();
+      return demand.mig.empty() || !node.mig.empty();
     case FleetNode::Mig::mixed:
       return demand.gpu == Demand::Gpu::none;
     case FleetNode::Mig::single:

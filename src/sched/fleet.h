@@ -1,5 +1,6 @@
 // sched/fleet.h - the supply: nodes, their GPUs, and who holds, leaves or is promised what.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -90,6 +91,11 @@ struct FleetNode {
   std::int64_t gpu_free_amount = 0;  // of one_gpu: idle, leaving and the rest of shared GPUs
 
   bool is_absent(std::uint32_t gpu) const { return gpu < gpu_absent.size() && gpu_absent[gpu]; }
+  /// Whole ones or slices of them.
+  bool has_gpus() const {
+    return gpu_count > 0 || std::any_of(mig.begin(), mig.end(),
+                                        [](const auto& each) { return each.second.total > 0; });
+  }
   std::int64_t gpus_free() const { return gpus_idle + gpus_leaving; }
   std::int64_t cpu_free() const { return cpu_idle + cpu_leaving; }
   std::int64_t memory_free() const { return memory_idle + memory_leaving; }

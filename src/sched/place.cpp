@@ -386,7 +386,7 @@ class Placing {
     score.beside_others =
         policy.prefer_beside_others && !spreads() && fits_beside_others(node, demand);
     score.now = policy.prefer_now && fits_now(node, demand);
-    score.cpu_node = policy.prefer_cpu_nodes && !wants_gpu && node.gpu_count == 0;
+    score.cpu_node = policy.prefer_cpu_nodes && !wants_gpu && !node.has_gpus();
     if (policy.spare_free_gpus && !wants_gpu) score.spared_gpus = -node.gpus_free();
     const double free = static_cast<double>(wants_gpu ? node.gpus_free() : node.cpu_free());
     const double size = static_cast<double>(wants_gpu ? node.gpu_count : node.cpu_milli);
