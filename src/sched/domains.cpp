@@ -115,11 +115,15 @@ void DomainSearch::add_room(NodeIndex index) {
                     is_apart_ ? 1 : std::numeric_limits<std::int64_t>::max());
   };
   const Amount free = free_of(node);
+  const std::int64_t whole = node.mig.empty()
+                                 ? std::max<std::int64_t>(0, node.gpus_free()) * one_gpu
+                                 : node.gpu_free_amount;
   const std::int64_t tasks = count(largest_);
   const std::int64_t most = is_even_ ? tasks : count(smallest_);
   for (std::uint32_t at = topology_.place_of(index);; at = topology_.at(at).parent) {
     Room& room = rooms_[at];
     room.free += free;
+    room.gpus_whole += whole;
     room.tasks += tasks;
     room.tasks_most += most;
     if (at == all_nodes) return;
@@ -131,10 +135,18 @@ bool DomainSearch::could_hold(const Room& room) const {
   return is_uniform_ ? room.tasks_most >= task_count_ : within(request_, room.free);
 }
 
+/// How much of what is free there the tasks would take, in what is scarcest. Parts of shared GPUs
+/// do not count: which of them could be had is not known here.
 double DomainSearch::fullness(const Room& room) const {
-  const Resource r = request_[Resource::gpu] > 0 ? Resource::gpu : Resource::cpu;
-  if (room.free[r] <= 0) return 0;
-  return static_cast<double>(request_[r]) / static_cast<double>(room.free[r]);
+  constexpr double nothing_free = 1000;
+  double most = 0;
+  for (const Resource r : resources) {
+    if (request_[r] <= 0) continue;
+    const std::int64_t free = r == Resource::gpu ? room.gpus_whole : room.free[r];
+    most = std::max(most, free <= 0 ? nothing_free
+                                    : static_cast<double>(request_[r]) / static_cast<double>(free));
+  }
+  return most;
 }
 
 bool DomainSearch::has_one_of(std::uint32_t domain, const NodeList& placed) const {

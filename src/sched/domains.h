@@ -32,6 +32,7 @@ class DomainSearch {
   /// What a place has free, and how many of the tasks would fit by count.
   struct Room {
     Amount free;
+    std::int64_t gpus_whole = 0;  // of the free ones, those that nobody shares
     std::int64_t tasks = 0;       // each as large as the largest
     std::int64_t tasks_most = 0;  // each as small as the smallest
   };
