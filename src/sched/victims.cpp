@@ -2,6 +2,7 @@
 #include "sched/victims.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -25,14 +26,12 @@ Amount charge_of(const World& world, const Unit& unit) {
 /// Candidates one unit at a time, in the order in which they are to be taken.
 class Stream {
  public:
-  Stream(const World& world, std::uint32_t taker, const TakeRule& rule, const Units& recorded)
+  Stream(const World& world, std::uint32_t taker, const TakeRule& rule)
       : world_(world),
         taker_(taker),
         rule_(rule),
         walk_(world.quotas, Walk::For::taking,
-              [this](QuotaIndex project) { return offer_of(project); }) {
-    for (const Unit& unit : recorded) mark_gone(unit);
-  }
+              [this](QuotaIndex project) { return offer_of(project); }) {}
 
   std::optional<Unit> next() {
     const auto pick = walk_.next();
@@ -208,7 +207,11 @@ class Search {
         job_(job),
         place_(&place_of_all(*world.job(job).shape)),
         rule_(rule),
-        tasks_(tasks_to_place(world.job(job))) {}
+        tasks_(tasks_to_place(world.job(job))) {
+    const auto& tasks = world.job(job).shape->tasks;
+    is_all_gpu_ = std::all_of(tasks.begin(), tasks.end(),
+                              [](const TaskShape& task) { return task.demand->wants_gpu(); });
+  }
 
   bool run() {
     if (tasks_.empty() || !could_ever()) return false;
@@ -226,6 +229,7 @@ class Search {
       solved = count;
       undo();
     }
+    if (solved == 0) return false;
     const std::size_t grown = solved;
     while (failed - solved > 1) {
       const std::size_t middle = solved + (failed - solved) / 2;
@@ -278,7 +282,7 @@ class Search {
     tried_.clear();
     if (!recorded_.empty() && attempt(recorded_)) return true;
     if (one_node_at_a_time()) return true;
-    return !is_for_one_node() && several_nodes(everybody());
+    return !is_for_one_node() && several_nodes();
   }
 
   /// Whoever runs on one node gains nothing from others, except that its victims could move there.
@@ -295,17 +299,16 @@ class Search {
     for (const Unit& unit : recorded_)
       for (const NodeIndex node : nodes_of(unit))
         recorded_room[node] = bound.room(node, bound.freed(node));
-    world_.note_work(20 * world_.quotas.size());
-    Stream stream(world_, job_, rule_, recorded_);
     Units collected;
     std::map<NodeIndex, std::vector<std::size_t>> by_node;  // units that touch it
-    while (!is_exhausted()) {
-      auto unit = stream.next();
-      if (!unit) break;
+    for (std::size_t i = 0; !is_exhausted(); ++i) {
+      const Unit* unit = drawn(i);
+      if (unit == nullptr) break;
+      if (is_recorded(*unit)) continue;
       bound.free(*unit);
       const NodeList nodes = nodes_of(*unit);
       for (const NodeIndex node : nodes) by_node[node].push_back(collected.size());
-      collected.push_back(*std::move(unit));
+      collected.push_back(*unit);
       for (const NodeIndex node : nodes) {
         if (!place_->may_run_on(node)) continue;
         const auto at = recorded_room.find(node);
@@ -315,54 +318,28 @@ class Search {
         if (attempt(with_recorded(whole_jobs(collected, by_node[node])))) return true;
       }
     }
-    if (!everybody_ && !is_exhausted()) everybody_ = with_recorded(collected);
     return false;
   }
 
-  /// All units that may be taken, without those that are recorded. Collected once: for several
-  /// nodes at a time their order does not matter.
-  const Units& everybody() {
-    if (!everybody_) {
-      everybody_.emplace();
-      for (QuotaIndex i = 0; i < world_.quotas.size(); ++i)
-        if (!world_.evictable(i).empty() && rule_.may_take_from(i))
-          for (const JobKey& key : world_.evictable(i)) add_units(key.job);
+  /// The i-th unit to take, recorded or not; none: there are no more. Their order is that of the
+  /// world before anything is taken, the same for every part of the gang.
+  const Unit* drawn(std::size_t i) {
+    if (!stream_) {
+      world_.note_work(20 * world_.quotas.size());
+      stream_.emplace(world_, job_, rule_);
     }
-    if (recorded_.empty()) return *everybody_;
-    std::set<TaskRef> recorded;
-    for (const Unit& unit : recorded_)
-      for (const auto task : unit.tasks) recorded.insert({unit.job, task});
-    others_.clear();
-    for (const Unit& unit : *everybody_) {
-      Unit other{unit.job, {}};
-      for (const auto task : unit.tasks)
-        if (!recorded.contains({unit.job, task})) other.tasks.push_back(task);
-      if (!other.tasks.empty()) others_.push_back(std::move(other));
+    while (drawn_.size() <= i && !is_drawn_) {
+      world_.note_work(10);
+      if (auto unit = stream_->next())
+        drawn_.push_back(*std::move(unit));
+      else
+        is_drawn_ = true;
     }
-    return others_;
+    return i < drawn_.size() ? &drawn_[i] : nullptr;
   }
 
-  void add_units(std::uint32_t victim) {
-    if (victim == job_ || !rule_.may_take(victim)) return;
-    const SchedJob& job = world_.job(victim);
-    const auto& sets = job.shape->gang.sets;
-    if (job.tasks.size() == 1 && sets.size() == 1 && sets[0].minimum == 1) {  // most, of very many
-      world_.note_work(10);
-      const Task& task = job.tasks.front();
-      if (is_placed(task.state) && place_->may_run_on(task.spot.node) &&
-          rule_.may_take_whole(victim))
-        everybody_->push_back({victim, {0}});
-      return;
-    }
-    std::vector<bool> gone(job.tasks.size());
-    for (bool has_more = true; has_more;) {
-      EvictionUnit unit = tasks_to_evict(job, gone);
-      if (unit.tasks.empty() || (unit.is_whole && !rule_.may_take_whole(victim))) return;
-      for (const auto task : unit.tasks) gone[task] = true;
-      has_more = !unit.is_whole;
-      everybody_->push_back({victim, std::move(unit.tasks)});
-      world_.note_work(10);
-    }
+  bool is_recorded(const Unit& unit) const {
+    return recorded_tasks_.contains({unit.job, unit.tasks.front()});
   }
 
   /// The units at these places, and all other collected units of the same jobs.
@@ -375,15 +352,51 @@ class Search {
     return units;
   }
 
+  /// Victims come in their order here too: as few of them as could be enough, then more. The first
+  /// times one by one; where that leads nowhere, more and more at a time.
+  bool several_nodes() {
+    constexpr int tries_one_by_one = 16;
+    Bound bound(world_, world_.job(job_), wanted_);
+    for (const Unit& unit : recorded_) bound.free(unit);
+    const auto wanted = static_cast<std::int64_t>(wanted_.size());
+    Units collected;
+    std::size_t next_try = 1, gap = 1;
+    int tries = 0;
+    for (std::size_t i = 0; !is_exhausted(); ++i) {
+      const Unit* unit = drawn(i);
+      if (unit != nullptr) {
+        if (is_recorded(*unit)) continue;
+        bound.free(*unit);
+        collected.push_back(*unit);
+      }
+      const bool could_do = bound.is_blind() || bound.sum() >= wanted;
+      if (could_do && (unit == nullptr || collected.size() >= next_try)) {
+        if (rows_of(collected)) return true;
+        if (++tries > tries_one_by_one) gap *= 2;
+        next_try = collected.size() + gap;
+      }
+      if (unit == nullptr) return false;
+    }
+    return false;
+  }
+
   static constexpr std::int64_t untouched = -1;
 
-  bool several_nodes(const Units& collected) {
-    std::vector<std::int64_t> freed(world_.fleet.size(), untouched);  // GPUs, by node
-    for (const Unit& unit : collected)
-      for (const auto task : unit.tasks) {
-        const Task& t = world_.task({unit.job, task});
-        std::int64_t& gpus = freed[t.spot.node];
-        gpus = std::max<std::int64_t>(gpus, 0) + t.charge[Resource::gpu];
+  /// What victims free on a node.
+  struct Freed {
+    std::int64_t gpus = untouched;
+    std::size_t first_seen = 0;  // among the victims
+  };
+
+  bool rows_of(const Units& collected) {
+    world_.note_work(world_.fleet.size() / 10);
+    std::vector<Freed> freed(world_.fleet.size());
+    for (std::size_t i = 0; i < collected.size(); ++i)
+      for (const auto task : collected[i].tasks) {
+        const Task& t = world_.task({collected[i].job, task});
+        Freed& there = freed[t.spot.node];
+        if (there.gpus == untouched) there = {0, i};
+        there.gpus += t.charge[Resource::gpu];
       }
     if (wish() == nullptr) {
       NodeList all(world_.fleet.size());
@@ -406,8 +419,7 @@ class Search {
 
   /// Of these nodes, those with victims and least room first: the shortest row of them that has
   /// enough.
-  bool row_of(const NodeList& nodes, const Units& collected,
-              const std::vector<std::int64_t>& freed) {
+  bool row_of(const NodeList& nodes, const Units& collected, const std::vector<Freed>& freed) {
     struct Place {
       NodeIndex node;
       std::int64_t room;
@@ -417,13 +429,15 @@ class Search {
     for (const NodeIndex node : nodes) {
       if (!place_->may_run_on(node)) continue;
       const FleetNode& there = world_.fleet.at(node);
-      if (freed[node] != untouched)
-        places.push_back({node, there.gpus_free() * one_gpu + freed[node]});
+      if (freed[node].gpus != untouched)
+        places.push_back({node, there.gpus_free() * one_gpu + freed[node].gpus});
       else if (there.usable)
         room += std::max<std::int64_t>(0, there.gpus_free()) * one_gpu;
     }
-    std::stable_sort(places.begin(), places.end(),
-                     [](const Place& a, const Place& b) { return a.room < b.room; });
+    std::stable_sort(places.begin(), places.end(), [&](const Place& a, const Place& b) {
+      if (a.room != b.room) return a.room < b.room;
+      return freed[a.node].first_seen < freed[b.node].first_seen;
+    });
     const std::int64_t wanted = world_.estimate(world_.job(job_), wanted_)[Resource::gpu];
     std::size_t length = 0;
     for (const Unit& unit : recorded_) room += charge_of(world_, unit)[Resource::gpu];
@@ -479,6 +493,9 @@ class Search {
     if (rule_.pays && !rule_.pays(moved)) return false;
     if (!compete(units)) return false;
     recorded_ = touched(units);
+    recorded_tasks_.clear();
+    for (const Unit& unit : recorded_)
+      for (const auto task : unit.tasks) recorded_tasks_.insert({unit.job, task});
     return true;
   }
 
@@ -520,7 +537,7 @@ class Search {
   /// Those with victims, and those with room of their own; ascending.
   NodeList nodes_to_look_at(const Units& units) const {
     NodeList nodes;
-    if (!world_.job(job_).demand(wanted_.front()).wants_gpu() || world_.fleet.has_mig()) {
+    if (!is_all_gpu_ || world_.fleet.has_mig()) {
       nodes.resize(world_.fleet.size());
       std::iota(nodes.begin(), nodes.end(), NodeIndex{0});
       return nodes;
@@ -575,9 +592,12 @@ class Search {
   std::vector<std::uint32_t> tasks_;   // all that the job needs
   std::vector<std::uint32_t> wanted_;  // those of them that are being solved for
   Units recorded_;                     // victims of the largest part that was solved
+  std::set<TaskRef> recorded_tasks_;
   std::set<Units> tried_;
-  std::optional<Units> everybody_;
-  Units others_;  // of those, without the recorded ones
+  std::optional<Stream> stream_;  // most searches end before they need it
+  std::deque<Unit> drawn_;        // from the stream, so far
+  bool is_drawn_ = false;         // all that there are
+  bool is_all_gpu_ = true;        // every task of it asks for GPUs
   std::size_t mark_ = 0;
   std::size_t kept_mark_ = 0;
 };

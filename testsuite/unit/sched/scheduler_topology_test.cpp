@@ -351,8 +351,8 @@ TEST(SchedulerTopology, ALevelThatIsGone) {
             "level 'pod' in its topology now");
 }
 
-// One rack is taken back, not half of two: the guests that came last are in
-// different ones.
+// One rack is taken back, not half of two: the two guests that came last are in
+// different ones. It is the rack of the one who came last.
 TEST(SchedulerTopology, WhatIsTakenBackIsOnePlace) {
   Cluster cluster(4);
   cluster.project("owner", 8);
@@ -361,7 +361,7 @@ TEST(SchedulerTopology, WhatIsTakenBackIsOnePlace) {
   EXPECT_EQ(cluster.plan(), "1 on n0; 2 on n2; 3 on n1; 4 on n3");
   cluster.now += 1000;
   cluster.gang("required:rack", 2, 4, "owner");
-  EXPECT_EQ(cluster.plan(), "1 makes way for 5; 3 makes way for 5");
+  EXPECT_EQ(cluster.plan(), "2 makes way for 5; 4 makes way for 5");
 }
 
 // In every rack but one somebody is who cannot be preempted.
