@@ -149,7 +149,10 @@ std::vector<const json::object*> in_task_order(const json::array& array) {
 }  // namespace
 
 ConformCase::ConformCase(const json::object& source) {
-  read_policy(source.at("settings").as_object());
+  if (const auto* settings = source.if_contains("settings"))
+    read_policy(settings->as_object());
+  else
+    read_policy({});
   read_nodes(items(source, "nodes"));
   world_.measure_gpus();
   read_topologies(items(source, "topologies"));
@@ -303,9 +306,11 @@ std::uint32_t ConformCase::shared_id(sched::NodeIndex node, const std::string& l
 sched::TaskShape ConformCase::read_task_shape(const json::object& source, const json::object& job,
                                               const sched::Gang& gang) const {
   sched::TaskShape task;
-  const auto* own = source.if_contains("request");
-  task.demand = std::make_shared<Demand>(
-      demand_of(own != nullptr ? own->as_object() : job.at("request").as_object()));
+  const auto* request = source.if_contains("request");
+  if (request == nullptr) request = job.if_contains("request");
+  // Without a request it asks for nothing: best effort.
+  task.demand =
+      std::make_shared<Demand>(request != nullptr ? demand_of(request->as_object()) : Demand());
   const std::string set = text(source, "pod_set");
   for (std::uint32_t i = 0; i < gang.sets.size(); ++i)
     if (gang.sets[i].name == set) task.set = i;
