@@ -178,6 +178,8 @@ static const Key gpu_keys[] = {
     KEY("power_limit_mw", read_number, FakeDescription, power_limit_mw, true),
     KEY("power_idle_mw", read_number, FakeDescription, power_idle_mw, true),
     KEY("temperature_idle", read_number, FakeDescription, temperature_idle, true),
+    KEY("multiprocessors", read_number, FakeDescription, multiprocessors, false),
+    KEY("context_mib", read_number, FakeDescription, context_mib, false),
 };
 
 static const Key device_keys[] = {
@@ -292,6 +294,8 @@ bool fake_description_load(const char* path, FakeDescription* description, char*
   Reader reader = {.path = path, .error = error, .error_size = error_size};
   memset(description, 0, sizeof *description);
   description->process_stride = 24;
+  description->multiprocessors = 80;
+  description->context_mib = 305;
   FILE* file = fopen(path, "re");
   if (file == NULL) {
     snprintf(error, error_size, "%s: %s", path, strerror(errno));

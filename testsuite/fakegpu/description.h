@@ -47,6 +47,8 @@ typedef struct {
   uint64_t power_limit_mw;
   uint64_t power_idle_mw;
   uint64_t temperature_idle;
+  uint64_t multiprocessors;
+  uint64_t context_mib;  // what a CUDA context takes of the memory
 
   unsigned int device_count;
   FakeDevice devices[fake_gpu_max];

@@ -63,7 +63,8 @@ Result<std::vector<std::uint32_t>> gpus_named(const Node& node, const std::strin
 
 Result<void> show(Node& node, const Arguments&) {
   for (std::uint32_t i = 0; i < node.machine.device_count; ++i) {
-    const FakeGpuState& gpu = node.state->gpus[i];
+    FakeGpuState& gpu = node.state->gpus[i];
+    fake_state_reap(node.state, &gpu);
     std::string line = format("{} {} utilization={}% memory-used={} temperature={} power={}mW{}", i,
                               node.machine.devices[i].uuid, gpu.utilization_gpu,
                               size_format(fake_state_memory_used(&gpu)), gpu.temperature,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -13,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { state_magic = 0x52464750, state_version = 1 };
+enum { state_magic = 0x52464750, state_version = 2 };
 
 static uint64_t now_ns(void) {
   struct timespec t;
@@ -28,6 +29,9 @@ static void make(FakeState* state, const FakeDescription* description) {
   pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
   pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
   pthread_mutex_init(&state->lock, &attributes);
+  for (unsigned int i = 0; i < fake_life_max; ++i) {
+    pthread_mutex_init(&state->lives[i].lock, &attributes);
+  }
   pthread_mutexattr_destroy(&attributes);
   for (unsigned int i = 0; i < fake_gpu_max; ++i) {
     FakeGpuState* gpu = &state->gpus[i];
@@ -103,6 +107,82 @@ void fake_state_changed(FakeState* state) {
 
 void fake_state_wait(FakeState* state, uint32_t seen) {
   syscall(SYS_futex, &state->changes, FUTEX_WAIT, seen, NULL, NULL, 0);
+}
+
+// Locked. A life whose lock can be had is over.
+static bool is_alive(FakeLife* life) {
+  if (!life->taken) return false;
+  const int code = pthread_mutex_trylock(&life->lock);
+  if (code == EBUSY) return true;
+  if (code == EOWNERDEAD) pthread_mutex_consistent(&life->lock);
+  if (code == 0 || code == EOWNERDEAD) pthread_mutex_unlock(&life->lock);
+  life->taken = 0;
+  return false;
+}
+
+typedef struct {
+  FakeState* state;
+  uint32_t life;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  bool settled;
+} Birth;
+
+// Locked: what the last owner of a life held.
+static void forget_life(FakeState* state, uint32_t life) {
+  for (unsigned int i = 0; i < fake_gpu_max; ++i) {
+    for (unsigned int j = 0; j < fake_process_max; ++j) {
+      FakeProcess* process = &state->gpus[i].processes[j];
+      if (process->pid != 0 && process->life == life) *process = (FakeProcess){0};
+    }
+  }
+}
+
+// The thread that holds the lock: it does nothing else.
+static void* live(void* argument) {
+  Birth* birth = argument;
+  FakeState* state = birth->state;
+  fake_state_lock(state);
+  for (uint32_t i = 0; i < fake_life_max && birth->life == 0; ++i) {
+    FakeLife* life = &state->lives[i];
+    if (is_alive(life) || pthread_mutex_trylock(&life->lock) != 0) continue;
+    life->taken = 1;
+    birth->life = i + 1;
+    forget_life(state, birth->life);
+  }
+  fake_state_unlock(state);
+  const uint32_t life = birth->life;
+  pthread_mutex_lock(&birth->lock);
+  birth->settled = true;
+  pthread_cond_signal(&birth->changed);
+  pthread_mutex_unlock(&birth->lock);
+  while (life != 0) pause();
+  return NULL;
+}
+
+uint32_t fake_state_live(FakeState* state) {
+  Birth birth = {
+      .state = state, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+  sigset_t all, before;
+  pthread_t thread;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are not for our thread
+  const int code = pthread_create(&thread, NULL, live, &birth);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (code != 0) return 0;
+  pthread_detach(thread);
+  pthread_mutex_lock(&birth.lock);
+  while (!birth.settled) pthread_cond_wait(&birth.changed, &birth.lock);
+  pthread_mutex_unlock(&birth.lock);
+  return birth.life;
+}
+
+void fake_state_reap(FakeState* state, FakeGpuState* gpu) {
+  for (unsigned int i = 0; i < fake_process_max; ++i) {
+    FakeProcess* process = &gpu->processes[i];
+    if (process->pid == 0 || process->life == 0) continue;
+    if (!is_alive(&state->lives[process->life - 1])) *process = (FakeProcess){0};
+  }
 }
 
 uint64_t fake_state_memory_used(const FakeGpuState* gpu) {

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum { fake_process_max = 64, fake_fault_max = 16, fake_call_size = 64 };
+enum { fake_process_max = 64, fake_life_max = 256, fake_fault_max = 16, fake_call_size = 64 };
 enum { fake_compute = 1, fake_graphics = 2 };
 enum { fake_fault_none = 0, fake_fault_hang = 1, fake_fault_fail = 2 };
 
@@ -19,6 +19,7 @@ typedef struct {
   uint32_t pid;  // 0: a free place
   uint32_t kind;
   uint64_t memory_bytes;
+  uint32_t life;  // place + 1 in FakeState.lives of a real process; 0: put here by rota-fakegpu
 } FakeProcess;
 
 typedef struct {
@@ -36,6 +37,13 @@ typedef struct {
   FakeProcess processes[fake_process_max];
 } FakeGpuState;
 
+// A process that uses CUDA. One of its threads holds the lock to the end: the kernel tells when the
+// process is gone, by exec and kill -9 too, and to every PID namespace.
+typedef struct {
+  uint32_t taken;
+  pthread_mutex_t lock;
+} FakeLife;
+
 // A call that shall not work: `call` is an NVML function or "*", `gpu` an index or -1 for every GPU
 // and the calls without one.
 typedef struct {
@@ -51,6 +59,7 @@ typedef struct {
   uint32_t size;
   uint32_t changes;  // a futex: hanging calls wait for the next change
   pthread_mutex_t lock;
+  FakeLife lives[fake_life_max];
   FakeFault faults[fake_fault_max];
   FakeGpuState gpus[fake_gpu_max];
 } FakeState;
@@ -69,6 +78,11 @@ void fake_state_unlock(FakeState* state);
 void fake_state_changed(FakeState* state);
 /// Waits, not locked, until the state has changed since `seen` was read from `changes`.
 void fake_state_wait(FakeState* state, uint32_t seen);
+
+/// Not locked: this process lives from now on, until exec or its end. Its life, or 0: no place.
+uint32_t fake_state_live(FakeState* state);
+/// Locked: forgets what real processes held that are gone, however they went.
+void fake_state_reap(FakeState* state, FakeGpuState* gpu);
 
 /// Locked: memory in use, by processes and otherwise.
 uint64_t fake_state_memory_used(const FakeGpuState* gpu);

@@ -18,6 +18,7 @@ static NvmlMemoryV2 memory_of(const Call* call) {
   memory.total = call->machine->memory_mib << 20;
   memory.reserved = call->machine->reserved_mib << 20;
   fake_state_lock(call->state);
+  fake_state_reap(call->state, call->gpu);
   memory.used = fake_state_memory_used(call->gpu);
   fake_state_unlock(call->state);
   const unsigned long long usable = memory.total - memory.reserved;
@@ -64,6 +65,7 @@ static int list_processes(const Call* call, uint32_t kind, size_t stride, unsign
   const unsigned int room = *count;
   unsigned int needed = 0;
   fake_state_lock(call->state);
+  fake_state_reap(call->state, call->gpu);
   for (unsigned int i = 0; i < fake_process_max; ++i) {
     const FakeProcess* process = &call->gpu->processes[i];
     if (process->pid == 0 || process->kind != kind) continue;

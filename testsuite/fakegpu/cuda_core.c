@@ -1,0 +1,271 @@
+// testsuite/fakegpu/cuda_core.c - the fake CUDA driver's start: which devices a process sees, and
+// what it holds of their memory.
+#include "cuda_core.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+static CudaWorld world;
+static pid_t started_by;  // 0: nobody yet
+static uint32_t life;
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+
+CudaWorld* cuda_world(void) { return &world; }
+
+// A process that was forked off one with a started driver cannot use it, as with the real one.
+int cuda_enter(void) {
+  return started_by != 0 && started_by == getpid() ? cuda_success : cuda_not_initialized;
+}
+
+bool cuda_has_device(CudaDevice device) {
+  return device >= 0 && (unsigned int)device < world.visible_count;
+}
+
+const FakeDevice* cuda_device(CudaDevice device) {
+  return &world.machine.devices[world.visible[device]];
+}
+
+FakeGpuState* cuda_gpu(CudaDevice device) { return &world.state->gpus[world.visible[device]]; }
+
+// Index of the device that one entry of CUDA_VISIBLE_DEVICES names, or -1: a whole number, or the
+// beginning of a UUID that only one device has.
+static int named_device(const char* name, size_t length) {
+  if (length > 0 && length < 4 && strspn(name, "0123456789") >= length) {
+    const int index = atoi(name);
+    return index < (int)world.machine.device_count ? index : -1;
+  }
+  int found = -1;
+  if (length <= 4 || strncasecmp(name, "GPU-", 4) != 0) return -1;
+  for (unsigned int i = 0; i < world.machine.device_count; ++i) {
+    if (strncasecmp(world.machine.devices[i].uuid, name, length) != 0) continue;
+    if (found != -1) return -1;
+    found = (int)i;
+  }
+  return found;
+}
+
+// The first entry that names no device, or one a second time, ends the list.
+static void see_devices(void) {
+  const char* at = getenv("CUDA_VISIBLE_DEVICES");
+  world.visible_count = 0;
+  if (at == NULL) {
+    while (world.visible_count < world.machine.device_count) {
+      world.visible[world.visible_count] = world.visible_count;
+      ++world.visible_count;
+    }
+    return;
+  }
+  while (*at != '\0') {
+    while (isspace((unsigned char)*at)) ++at;
+    size_t length = strcspn(at, ",");
+    const size_t whole = length;
+    while (length > 0 && isspace((unsigned char)at[length - 1])) --length;
+    const int index = named_device(at, length);
+    if (index < 0) return;
+    for (unsigned int i = 0; i < world.visible_count; ++i) {
+      if (world.visible[i] == (unsigned int)index) return;
+    }
+    world.visible[world.visible_count++] = (unsigned int)index;
+    at += whole;
+    if (*at == ',') ++at;
+  }
+}
+
+static int start(void) {
+  char error[512] = "";
+  const char* description = getenv("ROTA_FAKEGPU");
+  if (description == NULL || description[0] == '\0') return cuda_no_device;
+  if (!fake_description_from_environment(&world.machine, error, sizeof error) ||
+      (world.state = fake_state_open(getenv("ROTA_FAKEGPU_STATE"), &world.machine, error,
+                                     sizeof error)) == NULL) {
+    fprintf(stderr, "fake libcuda.so.1: %s\n", error);
+    return cuda_unknown;
+  }
+  see_devices();
+  if (world.visible_count == 0) return cuda_no_device;
+  life = fake_state_live(world.state);
+  return life != 0 ? cuda_success : cuda_unknown;
+}
+
+CUDA(cuInit, unsigned int flags) {
+  if (flags != 0) return cuda_invalid_value;
+  pthread_mutex_lock(&start_lock);
+  int code = cuda_success;
+  if (started_by == 0) {
+    code = start();
+    if (code == cuda_success) started_by = getpid();
+  } else if (started_by != getpid()) {
+    code = cuda_not_initialized;
+  }
+  pthread_mutex_unlock(&start_lock);
+  return code;
+}
+
+CUDA(cuDriverGetVersion, int* version) {
+  if (version == NULL) return cuda_invalid_value;
+  // May be asked before cuInit.
+  char error[512];
+  FakeDescription machine;
+  if (cuda_enter() == cuda_success) {
+    *version = (int)world.machine.cuda_version;
+  } else {
+    *version = fake_description_from_environment(&machine, error, sizeof error)
+                   ? (int)machine.cuda_version
+                   : 0;
+  }
+  return cuda_success;
+}
+
+// ---- memory of a device, over all processes ----
+
+uint64_t cuda_capacity(CudaDevice device) {
+  (void)device;
+  return (world.machine.memory_mib - world.machine.reserved_mib) << 20;
+}
+
+// Locked: this process's line on a device, made if there is room; NULL if there is none.
+static FakeProcess* own_line(FakeGpuState* gpu) {
+  FakeProcess* place = NULL;
+  for (unsigned int i = 0; i < fake_process_max; ++i) {
+    FakeProcess* process = &gpu->processes[i];
+    if (process->pid != 0 && process->life == life) return process;
+    if (process->pid == 0 && place == NULL) place = process;
+  }
+  if (place != NULL) {
+    *place = (FakeProcess){.pid = (uint32_t)started_by, .kind = fake_compute, .life = life};
+  }
+  return place;
+}
+
+int cuda_charge(CudaDevice device, uint64_t bytes) {
+  FakeGpuState* gpu = cuda_gpu(device);
+  const uint64_t capacity = cuda_capacity(device);
+  int code = cuda_out_of_memory;
+  fake_state_lock(world.state);
+  if (bytes <= capacity && fake_state_memory_used(gpu) > capacity - bytes)
+    fake_state_reap(world.state, gpu);
+  if (bytes <= capacity && fake_state_memory_used(gpu) <= capacity - bytes) {
+    FakeProcess* process = own_line(gpu);
+    if (process == NULL) {
+      fake_state_reap(world.state, gpu);
+      process = own_line(gpu);
+    }
+    if (process != NULL) {
+      process->memory_bytes += bytes;
+      code = cuda_success;
+    }
+  }
+  fake_state_unlock(world.state);
+  return code;
+}
+
+void cuda_uncharge(CudaDevice device, uint64_t bytes) {
+  fake_state_lock(world.state);
+  FakeProcess* process = own_line(cuda_gpu(device));
+  if (process != NULL) {
+    process->memory_bytes -= bytes < process->memory_bytes ? bytes : process->memory_bytes;
+    if (process->memory_bytes == 0) *process = (FakeProcess){0};
+  }
+  fake_state_unlock(world.state);
+}
+
+uint64_t cuda_free_bytes(CudaDevice device) {
+  FakeGpuState* gpu = cuda_gpu(device);
+  const uint64_t capacity = cuda_capacity(device);
+  fake_state_lock(world.state);
+  fake_state_reap(world.state, gpu);
+  const uint64_t used = fake_state_memory_used(gpu);
+  fake_state_unlock(world.state);
+  return used < capacity ? capacity - used : 0;
+}
+
+// A process that ends in order has gone before its parent hears of it.
+__attribute__((destructor)) static void leave(void) {
+  if (cuda_enter() != cuda_success) return;
+  fake_state_lock(world.state);
+  for (unsigned int i = 0; i < fake_gpu_max; ++i) {
+    for (unsigned int j = 0; j < fake_process_max; ++j) {
+      FakeProcess* process = &world.state->gpus[i].processes[j];
+      if (process->pid != 0 && process->life == life) {
+        *process = (FakeProcess){0};
+      }
+    }
+  }
+  fake_state_unlock(world.state);
+}
+
+CUDA(cuGetErrorString, int code, const char** text) {
+  if (text == NULL) return cuda_invalid_value;
+  switch (code) {
+    case cuda_success:
+      *text = "no error";
+      break;
+    case cuda_invalid_value:
+      *text = "invalid argument";
+      break;
+    case cuda_out_of_memory:
+      *text = "out of memory";
+      break;
+    case cuda_not_initialized:
+      *text = "initialization error";
+      break;
+    case cuda_no_device:
+      *text = "no CUDA-capable device is detected";
+      break;
+    case cuda_invalid_device:
+      *text = "invalid device ordinal";
+      break;
+    case cuda_invalid_context:
+      *text = "invalid device context";
+      break;
+    case cuda_operation_not_supported:
+      *text = "operation not supported";
+      break;
+    case cuda_system_not_ready:
+      *text = "system not yet initialized";
+      break;
+    default:
+      *text = "unknown error";
+  }
+  return cuda_success;
+}
+
+CUDA(cuGetErrorName, int code, const char** text) {
+  if (text == NULL) return cuda_invalid_value;
+  switch (code) {
+    case cuda_success:
+      *text = "CUDA_SUCCESS";
+      break;
+    case cuda_invalid_value:
+      *text = "CUDA_ERROR_INVALID_VALUE";
+      break;
+    case cuda_out_of_memory:
+      *text = "CUDA_ERROR_OUT_OF_MEMORY";
+      break;
+    case cuda_not_initialized:
+      *text = "CUDA_ERROR_NOT_INITIALIZED";
+      break;
+    case cuda_no_device:
+      *text = "CUDA_ERROR_NO_DEVICE";
+      break;
+    case cuda_invalid_device:
+      *text = "CUDA_ERROR_INVALID_DEVICE";
+      break;
+    case cuda_invalid_context:
+      *text = "CUDA_ERROR_INVALID_CONTEXT";
+      break;
+    case cuda_operation_not_supported:
+      *text = "CUDA_ERROR_NOT_SUPPORTED";
+      break;
+    case cuda_system_not_ready:
+      *text = "CUDA_ERROR_SYSTEM_NOT_READY";
+      break;
+    default:
+      *text = "CUDA_ERROR_UNKNOWN";
+  }
+  return cuda_success;
+}

@@ -1,0 +1,66 @@
+// testsuite/fakegpu/cuda_core.h - what every part of the fake libcuda.so.1 leans on.
+#pragma once
+#include <stdbool.h>
+
+#include "description.h"
+#include "gpushim/cuda_abi.h"
+#include "state.h"
+
+// A function of the driver: declared, exported and then defined, here once.
+#define EXPORT __attribute__((visibility("default")))
+#define CUDA(name, ...)         \
+  EXPORT int name(__VA_ARGS__); \
+  int name(__VA_ARGS__)
+// A second name for the same function: the forms that only differ in the default stream.
+#define CUDA_ALIAS(name, target) extern __typeof(target) name EXPORT __attribute__((alias(#target)))
+
+struct CudaContext {
+  struct CudaContext* next;
+  CudaDevice device;
+  unsigned int flags;
+  unsigned int retained;  // of a primary context
+  bool primary;
+  bool alive;
+};
+
+typedef struct {
+  FakeDescription machine;
+  FakeState* state;
+  unsigned int visible[fake_gpu_max];  // index in the machine of each device of this process
+  unsigned int visible_count;
+  struct CudaContext primaries[fake_gpu_max];
+} CudaWorld;
+
+/// The code to return at once, or success: cuInit was called, in this process and not before a
+/// fork.
+int cuda_enter(void);
+/// The same, and there is a current context.
+int cuda_enter_context(CudaContext* context);
+CudaWorld* cuda_world(void);
+bool cuda_has_device(CudaDevice device);
+const FakeDevice* cuda_device(CudaDevice device);
+FakeGpuState* cuda_gpu(CudaDevice device);
+
+/// Takes memory of a device for this process, or says that there is no more.
+int cuda_charge(CudaDevice device, uint64_t bytes);
+void cuda_uncharge(CudaDevice device, uint64_t bytes);
+uint64_t cuda_capacity(CudaDevice device);
+uint64_t cuda_free_bytes(CudaDevice device);
+
+/// All that was allocated in a context which ends.
+void cuda_forget_memory(CudaContext context);
+/// Where the bytes of a copy's end are: pointers are addresses of this process.
+unsigned char* cuda_array_data(CudaArray array, size_t* pitch, size_t* height);
+bool cuda_stream_captures(CudaStream stream);
+
+#define CUDA_ENTER()                         \
+  do {                                       \
+    const int code_ = cuda_enter();          \
+    if (code_ != cuda_success) return code_; \
+  } while (0)
+#define CUDA_ENTER_CONTEXT(context)                   \
+  CudaContext context = NULL;                         \
+  do {                                                \
+    const int code_ = cuda_enter_context(&(context)); \
+    if (code_ != cuda_success) return code_;          \
+  } while (0)
