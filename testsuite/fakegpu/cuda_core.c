@@ -156,6 +156,8 @@ int cuda_charge(CudaDevice device, uint64_t bytes) {
     }
     if (process != NULL) {
       process->memory_bytes += bytes;
+      const uint64_t used = fake_state_memory_used(gpu);
+      if (used > gpu->memory_high_bytes) gpu->memory_high_bytes = used;
       code = cuda_success;
     }
   }

@@ -23,6 +23,7 @@ constexpr std::string_view usage_text =
     "Changes what the simulated GPUs of one node do, for every process that looks at them.\n"
     "\n"
     "  show                                what each GPU does now\n"
+    "  high GPU                            the most memory in use at once so far, in bytes\n"
     "  set GPU KEY=VALUE...                utilization, memory-utilization (percent), memory-used\n"
     "                                      (beside the processes'; 4GiB), temperature, power "
     "(mW),\n"
@@ -82,6 +83,14 @@ Result<void> show(Node& node, const Arguments&) {
     const std::string how =
         fault.kind == fake_fault_hang ? "hangs" : format("returns {}", fault.code);
     std::puts(format("{}{} {}", fault.call, where, how).c_str());
+  }
+  return {};
+}
+
+Result<void> high(Node& node, const Arguments& arguments) {
+  ROTA_TRY(const auto gpus, gpus_named(node, arguments[0]));
+  for (const std::uint32_t gpu : gpus) {
+    std::puts(format("{}", node.state->gpus[gpu].memory_high_bytes).c_str());
   }
   return {};
 }
@@ -233,6 +242,7 @@ struct Command {
 // A new kind of trouble is a function above and a line here.
 constexpr std::array commands = {
     Command{"show", 0, 0, show},
+    Command{"high", 1, 1, high},
     Command{"set", 2, 100, set},
     Command{"add-process", 3, 4, add_process},
     Command{"remove-process", 2, 2, remove_process},

@@ -32,6 +32,7 @@ typedef struct {
   uint32_t persistence_mode;
   uint32_t compute_mode;
   uint64_t memory_used_bytes;  // beside what the processes hold
+  uint64_t memory_high_bytes;  // the most that was in use at once, CUDA's processes included
   uint64_t energy_uj;          // up to energy_ns
   uint64_t energy_ns;
   FakeProcess processes[fake_process_max];
