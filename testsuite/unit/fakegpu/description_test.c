@@ -81,12 +81,25 @@ static void test_refused(void) {
 }
 
 static void test_models(void) {
-  static const char* const models[] = {"dgx1-v100-32gb", "dgx-a100-40gb", "hgx-h100-80gb"};
+  static const struct {
+    const char* name;
+    unsigned int gpus;
+    unsigned int memory_mib;
+  } models[] = {{"a10", 4, 23028},
+                {"a30", 4, 24576},
+                {"dgx-a100-40gb", 8, 40960},
+                {"dgx-a100-80gb", 8, 81920},
+                {"dgx1-v100-32gb", 8, 32768},
+                {"hgx-b200", 8, 183359},
+                {"hgx-h100-80gb", 8, 81559},
+                {"hgx-h200", 8, 143771},
+                {"rtx-pro-6000", 4, 97887}};
   for (size_t i = 0; i < sizeof models / sizeof models[0]; ++i) {
     char model[1024];
-    snprintf(model, sizeof model, "%s/%s.yaml", TEST_FAKEGPU_MODELS, models[i]);
-    OK(fake_description_load(model, &description, said, sizeof said), models[i]);
-    IS_NUMBER(description.device_count, 8, "  has eight GPUs");
+    snprintf(model, sizeof model, "%s/%s.yaml", TEST_FAKEGPU_MODELS, models[i].name);
+    OK(fake_description_load(model, &description, said, sizeof said), models[i].name);
+    IS_NUMBER(description.device_count, models[i].gpus, "  has its GPUs");
+    IS_NUMBER(description.memory_mib, models[i].memory_mib, "  of its size");
   }
 }
 
