@@ -2,6 +2,7 @@
 // node.
 //
 // usage: share_run MILLIONTHS COMMAND [ARGUMENT...]
+// SHARE_RUN_DRIVER may name another fake libcuda.so.1, such as an older one's.
 // The program finds the proxies first on LD_LIBRARY_PATH, under the names with and without a
 // version; a share is counted for it until it ends. Exit code: the program's.
 #include <sys/syscall.h>
@@ -28,6 +29,7 @@ int run(std::uint32_t millionths, char** command) {
   ShareJob job(std::move(shares));
   job.link("libcuda.so", TEST_GPUSHIM_DIR "/libcuda.so.1");
   job.link("libnvidia-ml.so", TEST_GPUSHIM_DIR "/libnvidia-ml.so.1");
+  if (const char* driver = std::getenv("SHARE_RUN_DRIVER")) job.link(rota_share_real_cuda, driver);
   const char* others = std::getenv("LD_LIBRARY_PATH");
   const std::string libraries = job.folder() + (others != nullptr ? std::string(":") + others : "");
   const pid_t pid = fork();
