@@ -238,6 +238,21 @@ TEST(InventoryNvml, OldDriverIsAskedTheOldWay) {
   EXPECT_EQ(usage_text(gpus, *nvml->usage()), "0: 0% 0 MiB 0\n1: 0% 3072 MiB 1\n");
 }
 
+// The names themselves are missing, as in the library of driver 470.
+TEST(InventoryNvml, OldDriverLacksNewNames) {
+  const FakeNode node("a30");
+  const auto nvml = Nvml::open(TEST_FAKEGPU_DIR "/r470/libnvidia-ml.so.1");
+  ASSERT_TRUE(nvml) << nvml.error().message();
+  EXPECT_EQ((*nvml)->driver_version(), "470.256.02");
+  const auto gpus = (*nvml)->gpus();
+  ASSERT_TRUE(gpus && gpus->size() == 4);
+  EXPECT_EQ(gpus->front().model, "NVIDIA A30");
+  node.tool("add-process 1 4711 1GiB");
+  const auto processes = (*nvml)->processes((*gpus)[1].uuid);
+  ASSERT_TRUE(processes);
+  EXPECT_EQ(*processes, (std::vector<GpuProcess>{{4711, 1 << 30}}));
+}
+
 TEST(InventoryNvml, NumaNodeComesFromSysfsWhenTheDriverIsSilent) {
   const FakeNode node("dgx1-v100-32gb");
   setenv("ROTA_FAKEGPU_COUNT", "5", 1);
