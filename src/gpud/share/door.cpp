@@ -105,14 +105,25 @@ void ShareDoor::serve() {
 void ShareDoor::accept_all() {
   while (guests_.size() < guests_max) {
     Fd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!fd && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) break;
     if (!fd) return;
     const std::uint64_t id = next_guest_++;
     if (!watch(fd.get(), Source::connection, id)) continue;
     guests_[id].connection = std::move(fd);
   }
-  // Too many: who waits in the queue is refused by its own patience.
-  log::warning("share: {}: {} connections are enough", path_, guests_.size());
-  Fd refused(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  rest();
+}
+
+/// Who comes now waits until a guest has left; its own patience may end before.
+void ShareDoor::rest() {
+  if (std::exchange(resting_, true)) return;
+  log::warning("share: {}: no room for more than {} processes", path_, guests_.size());
+  epoll_ctl(events_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
+}
+
+void ShareDoor::forget(std::uint64_t id) {
+  guests_.erase(id);
+  if (std::exchange(resting_, false)) watch(listener_.get(), Source::listener, 0);
 }
 
 void ShareDoor::hear(std::uint64_t id) {
@@ -140,7 +151,7 @@ void ShareDoor::greet(std::uint64_t id, Guest& guest) {
   if (getsockopt(guest.connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
       peer.pid <= 0 || (peer.uid != owner_ && peer.uid != 0)) {
     send_welcome(guest, rota_share_refused);
-    guests_.erase(id);
+    forget(id);
     return;
   }
   std::uint32_t status = rota_share_welcome;
@@ -159,7 +170,7 @@ void ShareDoor::greet(std::uint64_t id, Guest& guest) {
   guest.pid = static_cast<std::uint32_t>(peer.pid);
   const bool told = send_welcome(guest, status);
   if (status != rota_share_welcome) {
-    guests_.erase(id);
+    forget(id);
   } else if (!told) {
     hang_up(id);
   }
@@ -190,7 +201,7 @@ void ShareDoor::hang_up(std::uint64_t id) {
   const auto found = guests_.find(id);
   if (found == guests_.end()) return;
   if (!found->second.process) {
-    guests_.erase(found);
+    forget(id);
     return;
   }
   found->second.connection.reset();
@@ -201,7 +212,7 @@ void ShareDoor::bury(std::uint64_t id) {
   const auto found = guests_.find(id);
   if (found == guests_.end()) return;
   books_.died(found->second.slot);
-  guests_.erase(found);
+  forget(id);
 }
 
 }  // namespace rota::gpud

@@ -48,6 +48,8 @@ class ShareDoor {
             std::vector<GpuShare> shares);
   bool watch(int fd, Source source, std::uint64_t guest);
   void accept_all();
+  void rest();
+  void forget(std::uint64_t id);
   void hear(std::uint64_t id);
   void greet(std::uint64_t id, Guest& guest);
   bool send_welcome(const Guest& guest, std::uint32_t status);
@@ -62,6 +64,7 @@ class ShareDoor {
   ShareBooks books_;
   std::map<std::uint64_t, Guest> guests_;
   std::uint64_t next_guest_ = 1;
+  bool resting_ = false;  // no room for more guests: the listener is not looked at
 };
 
 }  // namespace rota::gpud

@@ -41,6 +41,8 @@ Result<ShareRegion> ShareRegion::make() {
   region.rules_ = static_cast<RotaRules*>(rules);
   ROTA_TRY(void* counts, make_file("rota-share-counts", sizeof(RotaCounts), region.counts_fd_));
   region.counts_ = static_cast<RotaCounts*>(counts);
+  // Nor does a process of the job keep the next from counting.
+  if (fcntl(region.counts_fd_.get(), F_ADD_SEALS, F_SEAL_SEAL) != 0) return failed("seal");
   // Kernels before 5.1 cannot keep others from writing what we still write; there the mode keeps
   // out who is not root, and the watchdog looks at the driver, not at these files.
   if (fcntl(region.rules_fd_.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0 &&
