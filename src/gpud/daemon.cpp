@@ -15,6 +15,7 @@
 #include "common/version.h"
 #include "gpud/inventory/inventory.h"
 #include "gpud/launch/spawn.h"
+#include "gpud/share/driver.h"
 #include "net/address.h"
 #include "net/client.h"
 #include "net/ticket.h"
@@ -121,6 +122,9 @@ Result<void> Daemon::make_shell() {
   facts.spool_dir = spool.directory();
   facts.scripts_dir = spool.scripts_directory();
   facts.binds_cpus = inventory.this_system;
+  facts.shares.gpus = inventory.node.gpus;
+  facts.shares.shim_dir = shim_directory();
+  facts.shares.driver = find_driver(config_.node_nvml);
   facts.cgroups = cgroup_prepare(cgroup_mounts(file_read("/proc/mounts"), config_.node_cgroup),
                                  config_.node_cgroup_parent, name + '.' + spool.id());
   if (config_.node_cgroup == "none")
@@ -143,6 +147,10 @@ Result<void> Daemon::make_shell() {
             options.inventory.cpu_count, size_format(options.inventory.memory_bytes),
             options.inventory.gpus.size());
   shell_.emplace(executor_, std::move(options), std::move(spool), std::move(facts), step_program());
+  shell_->gpu_holders = [this] {
+    nvml_->sample();  // for the next one
+    return nvml_->last_holders();
+  };
   return {};
 }
 

@@ -44,7 +44,8 @@ Steps::Events Shell::step_events() {
             job_map_.update(job_holders(agent_.runs()));
             carry_out();
             if (on_run_ended) on_run_ended(run);
-          }};
+          },
+          [this] { return gpu_holders ? gpu_holders() : std::vector<GpuHolders>{}; }};
 }
 
 Result<void> Shell::start() {

@@ -52,6 +52,8 @@ class Shell {
 
   /// Called for every run whose end was told to the Agent.
   std::function<void(RunId)> on_run_ended;
+  /// Who holds memory of which GPU; asked once a second while runs share GPUs.
+  std::function<std::vector<GpuHolders>()> gpu_holders;
 
  private:
   Steps::Events step_events();

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "common/format.h"
 #include "common/log.h"
@@ -169,6 +170,9 @@ std::vector<Spool::Found> Spool::scan() const {
 void Spool::remove(RunId run) const {
   ::unlink(record_path(run).c_str());
   ::unlink((scripts_directory() + '/' + run_name(run)).c_str());
+  // Left by an rstepd that was killed: links, a socket, empty files.
+  std::error_code ignored;
+  std::filesystem::remove_all(scripts_directory() + '/' + run_name(run) + share_suffix, ignored);
 }
 
 Result<Fd> Spool::listen() const {

@@ -58,6 +58,7 @@ void StepLine::drain() {
 void StepLine::send(const StepCommand& command) {
   if (!socket_.is_open()) return;
   const std::string packet = proto::encode(command);
+  if (packet.size() > command_bytes_max) return;
   // A line that takes nothing any more is about to close, and then its record is read.
   if (::send(socket_.native_handle(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) <
       0)

@@ -108,6 +108,7 @@ void Steps::launch(StartStep effect, NodeSettings settings, std::vector<std::uin
 Result<void> Steps::hand_over(RunId run, Step& step, StepOrder order) {
   ROTA_TRY(Fd record, spool_.create(order));
   step.cgroups = std::move(order.cgroups);
+  for (GpuShare& gpu : order.share.gpus) step.shared_gpus.push_back(std::move(gpu.uuid));
   step.state = State::attached;
   while (!idle_.empty()) {
     step.line = std::move(idle_.back());
@@ -227,7 +228,22 @@ void Steps::finish_later(RunId run, RunEnd end) {
   });
 }
 
+/// Each run that shares GPUs hears who holds what of them, and judges for itself.
+void Steps::tell_holders() {
+  std::optional<std::vector<GpuHolders>> all;
+  for (const auto& [run, step] : steps_) {
+    if (step.state != State::attached || !step.started || step.shared_gpus.empty()) continue;
+    if (!all) all = events_.gpu_holders ? events_.gpu_holders() : std::vector<GpuHolders>{};
+    StepCommand news;
+    for (const GpuHolders& gpu : *all)
+      if (std::ranges::find(step.shared_gpus, gpu.uuid) != step.shared_gpus.end())
+        news.held.push_back(gpu);
+    if (!news.held.empty()) step.line->send(news);
+  }
+}
+
 void Steps::tick(MonoTime now) {
+  tell_holders();
   std::vector<RunId> silent;
   for (const auto& [run, step] : steps_)
     if (step.state == State::detached && !spool_.is_alive(run)) silent.push_back(run);

@@ -27,6 +27,8 @@ class Steps {
   struct Events {
     std::function<void(RunId, WallTime)> started;
     std::function<void(RunId, RunEnd)> ended;
+    /// Who holds memory of which GPU now, for the runs that share some; asked once a second.
+    std::function<std::vector<GpuHolders>()> gpu_holders;
   };
   /// `step_program` is rstepd's path. Of all calls to this class only tick() calls events itself.
   Steps(boost::asio::any_io_executor executor, Spool spool, NodeFacts facts,
@@ -63,6 +65,7 @@ class Steps {
     bool started = false;
     std::optional<StepCommand> end_wanted;
     std::vector<int> signals;  // to be delivered when its rstepd calls
+    std::vector<std::string> shared_gpus;
     std::shared_ptr<StepLine> line;
   };
 
@@ -76,6 +79,7 @@ class Steps {
   void greeted(const std::shared_ptr<StepLine>& line, RunId run);
   void line_closed(const std::shared_ptr<StepLine>& line);
   void lost(RunId run);
+  void tell_holders();
   void begin_clean(RunId run, std::string why);
   boost::asio::awaitable<void> clean(RunId run, std::string why);
   boost::asio::awaitable<void> clean_stray(std::string path);

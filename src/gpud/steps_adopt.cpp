@@ -60,6 +60,8 @@ void Steps::adopt_one(Spool::Found found, std::vector<AdoptedRun>& adopted) {
   if (is_good) {
     step.uid = found.record.order->launch.owner.uid;
     step.cgroups = std::move(found.record.order->cgroups);
+    for (GpuShare& gpu : found.record.order->share.gpus)
+      step.shared_gpus.push_back(std::move(gpu.uuid));
     known.launch = std::move(found.record.order->launch);
     known.launch.payload = {};  // rstepd has it; nobody here asks for it again
     known.cpus = std::move(found.record.order->cpus);

@@ -8,17 +8,10 @@
 #include <vector>
 
 #include "common/result.h"
+#include "gpud/share/order.h"
 #include "model/gpu.h"
 
 namespace rota::gpud {
-
-/// A process that holds memory of a GPU. `memory_bytes` is 0 where the driver does not say.
-struct GpuProcess {
-  std::uint32_t pid = 0;
-  std::uint64_t memory_bytes = 0;
-
-  friend bool operator==(const GpuProcess&, const GpuProcess&) = default;
-};
 
 /// One opened NVML library. Every call may block for as long as a sick GPU likes, so a daemon asks
 /// through NvmlWorker. Calls from several threads at once are fine.

@@ -39,6 +39,12 @@ struct Task {
   bool reported = false;
 };
 
+/// What a sample of one GPU finds. Holders that cannot be read are none: nothing follows from them.
+struct Sampled {
+  Result<GpuUsage> usage;
+  Result<std::vector<GpuProcess>> holders;
+};
+
 struct Opened {
   std::shared_ptr<Nvml> nvml;
   Result<std::vector<Gpu>> gpus;
@@ -87,6 +93,7 @@ struct NvmlWorker::Shared : std::enable_shared_from_this<NvmlWorker::Shared> {
   bool sample_asked = false;
   std::vector<std::string> order;
   std::map<std::string, GpuUsage> usage;
+  std::map<std::string, std::vector<GpuProcess>> holders;
   std::set<std::string> hanging;  // GPUs with a call that has not come back
   std::set<std::string> failing;  // GPUs whose last sample failed: logged once
 
@@ -98,7 +105,7 @@ struct NvmlWorker::Shared : std::enable_shared_from_this<NvmlWorker::Shared> {
   void list(Lock& lock, std::uint64_t mine);
   void sample(Lock& lock, std::uint64_t mine);
   void note_listing(Opened opened);
-  void note_usage(const std::string& uuid, Result<GpuUsage> result);
+  void note_usage(const std::string& uuid, Sampled sampled);
   void replace_hanging_thread();
 };
 
@@ -191,14 +198,18 @@ void NvmlWorker::Shared::sample(Lock& lock, std::uint64_t mine) {
     if (stopping) return;
     if (nvml == nullptr || hanging.contains(uuid)) continue;
     Task next{.since = mono_now(), .limit = call_limit, .uuid = uuid};
-    auto result = without_lock(lock, mine, std::move(next),
-                               [known = nvml, &uuid] { return known->usage(uuid); });
+    auto result = without_lock(lock, mine, std::move(next), [known = nvml, &uuid] {
+      return Sampled{known->usage(uuid), known->processes(uuid)};
+    });
     if (!result) return;
     note_usage(uuid, *std::move(result));
   }
 }
 
-void NvmlWorker::Shared::note_usage(const std::string& uuid, Result<GpuUsage> result) {
+void NvmlWorker::Shared::note_usage(const std::string& uuid, Sampled sampled) {
+  holders.erase(uuid);
+  if (sampled.holders) holders[uuid] = *std::move(sampled.holders);
+  Result<GpuUsage>& result = sampled.usage;
   if (result) {
     if (failing.erase(uuid) > 0) log::info("{} answers again", uuid);
     usage[uuid] = *std::move(result);
@@ -235,6 +246,7 @@ void NvmlWorker::Shared::replace_hanging_thread() {
   } else {
     hanging.insert(task->uuid);
     usage.erase(task->uuid);
+    holders.erase(task->uuid);
     sample_asked = true;  // for the GPUs that come after it
   }
   ++threads_lost;
@@ -293,6 +305,13 @@ void NvmlWorker::sample() {
   shared_->replace_hanging_thread();
   shared_->sample_asked = true;
   shared_->changed.notify_all();
+}
+
+std::vector<GpuHolders> NvmlWorker::last_holders() const {
+  const Lock lock(shared_->mutex);
+  std::vector<GpuHolders> all;
+  for (const auto& [uuid, processes] : shared_->holders) all.push_back({uuid, processes});
+  return all;
 }
 
 std::vector<GpuUsage> NvmlWorker::last_usage() const {

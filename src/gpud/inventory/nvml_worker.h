@@ -7,6 +7,7 @@
 
 #include "common/result.h"
 #include "common/time.h"
+#include "gpud/share/order.h"
 #include "model/gpu.h"
 
 namespace rota::gpud {
@@ -33,6 +34,8 @@ class NvmlWorker {
   /// What the samples so far found, in the order of the last gpus(); a GPU that has not answered
   /// yet is left out. Never waits for NVML.
   std::vector<GpuUsage> last_usage() const;
+  /// Who held memory of each GPU in its last sample; a GPU that has not answered is left out.
+  std::vector<GpuHolders> last_holders() const;
 
  private:
   struct Shared;

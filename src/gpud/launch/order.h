@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "gpud/share/order.h"
 #include "model/job.h"
 #include "proto/messages.h"
 
@@ -75,12 +76,13 @@ struct StepOrder {
   std::int64_t kill_wait_ms = 30'000;
   bool slurm_environment = false;
   DeviceGate devices;
+  ShareOrder share;
 
   friend bool operator==(const StepOrder&, const StepOrder&) = default;
   static auto fields(auto& m) {
     return std::tie(m.launch, m.cpus, m.cpu_list, m.groups, m.tasks, m.cgroups, m.memory_nodes,
                     m.boot_id, m.spool_dir, m.script_path, m.kill_wait_ms, m.slurm_environment,
-                    m.devices);
+                    m.devices, m.share);
   }
 };
 
@@ -107,13 +109,17 @@ struct StepReport {
 
 /// What rgpud tells rstepd.
 struct StepCommand {
-  std::int32_t signal = 0;      // 0: end the run; else deliver this to its processes
-  std::int32_t end_signal = 0;  // with which the end begins; 0: SIGTERM
-  std::int64_t grace_ms = -1;   // from it to SIGKILL; below 0: the kill wait
+  std::int32_t signal = 0;       // 0: end the run; else deliver this to its processes
+  std::int32_t end_signal = 0;   // with which the end begins; 0: SIGTERM
+  std::int64_t grace_ms = -1;    // from it to SIGKILL; below 0: the kill wait
+  std::vector<GpuHolders> held;  // not empty: only this news of its shared GPUs
 
   friend bool operator==(const StepCommand&, const StepCommand&) = default;
-  static auto fields(auto& m) { return std::tie(m.signal, m.end_signal, m.grace_ms); }
+  static auto fields(auto& m) { return std::tie(m.signal, m.end_signal, m.grace_ms, m.held); }
 };
+
+/// Longer ones are not sent: some thousands of processes on the GPUs of one job.
+inline constexpr std::size_t command_bytes_max = 64 << 10;
 
 /// To rstepd's nursery: read a file as its owner and send it over the socket that comes along.
 struct LogOrder {

@@ -10,6 +10,7 @@
 #include "common/idset.h"
 #include "gpud/launch/environment.h"
 #include "gpud/launch/record.h"
+#include "gpud/share/books.h"
 #include "model/output_path.h"
 
 namespace rota::gpud {
@@ -73,6 +74,32 @@ DeviceGate gate_for(const std::vector<std::string>& gpu_uuids, const NodeFacts& 
   return gate;
 }
 
+/// The shares of a job that has parts of GPUs; none for one with whole ones.
+Result<ShareOrder> plan_share(const proto::LaunchRun& launch, const NodeFacts& facts) {
+  ShareOrder share;
+  const NodePart& part = launch.part;
+  if (part.gpu_share == 0 && part.gpu_memory_mib == 0) return share;
+  if (facts.shares.shim_dir.empty())
+    return Error{Errc::unsupported, "this node cannot limit what a job takes of a GPU's memory"};
+  if (launch.gpu_uuids.size() > rota_region_gpu_max)
+    return Error{Errc::launch_failed,
+                 format("parts of {} GPUs on one node; at most {} are possible",
+                        launch.gpu_uuids.size(), int{rota_region_gpu_max})};
+  for (const std::string& uuid : launch.gpu_uuids) {
+    const auto gpu = std::ranges::find(facts.shares.gpus, uuid, &Gpu::uuid);
+    if (gpu == facts.shares.gpus.end() || !uuid_bytes(uuid))
+      return Error{Errc::unsupported, format("this node knows no GPU '{}' to share", uuid)};
+    GpuShare& own = share.gpus.emplace_back();
+    own.uuid = uuid;
+    own.limit_bytes = share_limit(gpu->memory_bytes, part.gpu_share, part.gpu_memory_mib);
+  }
+  share.directory = facts.scripts_dir + '/' + run_name(launch.run) + share_suffix;
+  share.shim_dir = facts.shares.shim_dir;
+  share.real_cuda = facts.shares.driver.cuda;
+  share.real_nvml = facts.shares.driver.nvml;
+  return share;
+}
+
 }  // namespace
 
 std::string run_token(const NodeFacts& facts, RunId run) {
@@ -88,6 +115,7 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
   const EnvironmentContext context{settings, facts.name, token, start_time};
   StepOrder order;
   ROTA_TRY(order.tasks, plan_tasks(launch, context));
+  ROTA_TRY(order.share, plan_share(launch, facts));
   launch.payload.environment = job_environment(launch, context);
   order.launch = std::move(launch);
   order.groups = std::move(groups);

@@ -8,9 +8,17 @@
 #include "common/time.h"
 #include "gpud/launch/cgroup_host.h"
 #include "gpud/launch/order.h"
+#include "gpud/share/driver.h"
 #include "model/node.h"
 
 namespace rota::gpud {
+
+/// What a job with a part of a GPU needs of the node.
+struct ShareFacts {
+  std::vector<Gpu> gpus;
+  std::string shim_dir;  // "": this rgpud has no shim, and refuses such jobs
+  DriverFiles driver;
+};
 
 /// What does not change between the runs of one rgpud.
 struct NodeFacts {
@@ -19,6 +27,7 @@ struct NodeFacts {
   std::string spool_dir;
   std::string scripts_dir;
   CgroupBase cgroups;
+  ShareFacts shares;
   bool binds_cpus = true;    // false on a described machine, whose CPUs are not there
   bool closes_gpus = false;  // jobs may open the files of their own GPUs only
   std::map<std::string, std::uint32_t> gpu_minors;  // by UUID

@@ -56,7 +56,7 @@ bool StepLink::send(const StepReport& report) {
 
 std::optional<StepCommand> StepLink::receive() {
   if (!socket_) return std::nullopt;
-  char packet[256];
+  char packet[command_bytes_max];
   const ssize_t size = ::recv(socket_.get(), packet, sizeof packet, MSG_DONTWAIT);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   if (size <= 0) {

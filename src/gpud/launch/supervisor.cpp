@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -19,6 +20,7 @@
 #include "gpud/launch/record.h"
 #include "gpud/launch/script.h"
 #include "gpud/launch/task.h"
+#include "gpud/share/stage.h"
 
 namespace rota::gpud {
 namespace {
@@ -100,20 +102,66 @@ bool Supervisor::run(bool may_go_on) {
         cgroups_.create(order_.launch.part.memory_bytes, order_.cpu_list, order_.memory_nodes);
     if (!trouble.empty()) link_.send(report(StepReport::Kind::note, std::move(trouble)));
     if (trouble = cgroups_.confine(order_.devices); !trouble.empty())
-      fail_launch({"cannot confine the job to its GPUs: " + trouble, true});
-    else if (trouble = write_script(order_); !trouble.empty())
+      trouble = "cannot confine the job to its GPUs: " + trouble;
+    if (trouble.empty()) trouble = write_script(order_);
+    if (trouble.empty()) trouble = open_share();
+    if (!trouble.empty())
       fail_launch({std::move(trouble), true});
     else
       launch_next();
   }
   while (!done()) wait_for_event();
   kill_rest();
+  if (share_ != nullptr) {
+    share_.reset();
+    unstage_share(order_.share);
+  }
   remove_script(order_);
   return report_end(verdict(), may_go_on && leftover_.empty() && asked_to_end == 0);
 }
 
 StepReport Supervisor::report(StepReport::Kind kind, std::string detail) const {
   return {kind, order_.launch.run, start_time_, {}, std::move(detail)};
+}
+
+/// One sentence when the run's parts of GPUs cannot be watched over; "" when they are, or are none.
+std::string Supervisor::open_share() {
+  if (order_.share.empty()) return {};
+  std::string note;
+  std::string trouble = stage_share(order_.share, order_.launch.payload.environment, note);
+  if (!trouble.empty()) return trouble;
+  auto opened =
+      ShareDoor::open(share_socket(order_.share), order_.launch.owner.uid, order_.share.gpus);
+  if (!opened) {
+    unstage_share(order_.share);
+    return opened.error().message();
+  }
+  share_ = *std::move(opened);
+  if (!note.empty()) link_.send(report(StepReport::Kind::note, std::move(note)));
+  return {};
+}
+
+/// What the driver says of the run's GPUs. One that really holds more than its share has gone past
+/// the shim: it hurts its neighbours as long as it lives, so it gets no grace.
+void Supervisor::judge_share(const std::vector<GpuHolders>& held) {
+  if (share_ == nullptr || kill_at_) return;
+  std::vector<std::vector<GpuProcess>> by_gpu;
+  for (const GpuShare& gpu : share_->books().shares()) {
+    const auto found = std::ranges::find(held, gpu.uuid, &GpuHolders::uuid);
+    if (found == held.end()) return;  // it did not answer: no verdict
+    by_gpu.push_back(found->processes);
+  }
+  const std::vector<pid_t> ours = descendants_of(::getpid());
+  const auto breach = share_->books().sample(by_gpu, [&ours](std::uint32_t pid) {
+    return std::ranges::find(ours, static_cast<pid_t>(pid)) != ours.end();
+  });
+  // For the next one: a second early, but of both counts the larger is believed.
+  share_->books().before_sample();
+  if (!breach) return;
+  begin_end(EndCause::out_of_memory, "it held " + std::to_string(breach->held_bytes >> 20) +
+                                         " MiB of " + breach->uuid + ", and its share is " +
+                                         std::to_string(breach->limit_bytes >> 20) + " MiB");
+  end_within(Duration::zero(), SIGKILL);
 }
 
 void Supervisor::launch_next() {
@@ -233,13 +281,20 @@ void Supervisor::wait_for_event() {
   if (const auto at = link_.retry_at()) sooner(*at);
   if (fence_ && !kill_at_) sooner(*fence_);
 
-  pollfd waits[2] = {{.fd = link_.fd(), .events = POLLIN, .revents = 0},
-                     {.fd = launching_.get(), .events = POLLIN, .revents = 0}};
+  const int share_fd = share_ != nullptr ? share_->fd() : -1;
+  pollfd waits[3] = {{.fd = link_.fd(), .events = POLLIN, .revents = 0},
+                     {.fd = launching_.get(), .events = POLLIN, .revents = 0},
+                     {.fd = share_fd, .events = POLLIN, .revents = 0}};
   const std::int64_t wait_ns = std::max(wake - now, Duration::zero()).count();
   const timespec timeout{.tv_sec = wait_ns / 1'000'000'000, .tv_nsec = wait_ns % 1'000'000'000};
   sigset_t none;
   sigemptyset(&none);
-  const int ready = ::ppoll(waits, 2, &timeout, &none);
+  const int ready = ::ppoll(waits, 3, &timeout, &none);
+  if (ready > 0 && waits[2].revents != 0) {
+    share_->serve();
+    if (std::string note = share_->take_note(); !note.empty())
+      link_.send(report(StepReport::Kind::note, std::move(note)));
+  }
   if (ready > 0 && waits[1].revents != 0) launch_answered();
   // Children first: a run that has ended by itself was not cancelled by an order that came late.
   reap();
@@ -276,6 +331,10 @@ void Supervisor::check_deadlines() {
 
 void Supervisor::obey() {
   while (const auto command = link_.receive()) {
+    if (!command->held.empty()) {
+      judge_share(command->held);
+      continue;
+    }
     if (command->signal != 0) {
       signal_all(command->signal);
       continue;

@@ -2,6 +2,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "gpud/launch/order.h"
 #include "gpud/launch/step_link.h"
 #include "gpud/launch/task.h"
+#include "gpud/share/door.h"
 
 namespace rota::gpud {
 
@@ -39,6 +41,8 @@ class Supervisor {
   };
 
   StepReport report(StepReport::Kind kind, std::string detail = {}) const;
+  std::string open_share();
+  void judge_share(const std::vector<GpuHolders>& held);
   void launch_next();
   void launch_answered();
   void all_started();
@@ -64,6 +68,7 @@ class Supervisor {
   Fd record_;
   StepLink link_;
   RunCgroups cgroups_;
+  std::unique_ptr<ShareDoor> share_;  // of a run with parts of GPUs
   std::vector<Task> tasks_;
   Fd launching_;  // the newest child's pipe, until its exec or its excuse
   bool started_ = false;

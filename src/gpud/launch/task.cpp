@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "gpud/launch/identity.h"
+#include "gpud/share/stage.h"
 
 namespace rota::gpud {
 namespace {
@@ -152,9 +153,13 @@ Excuse run_program(const StepOrder& order, const TaskOrder& task) {
   environment.add(task.environment);
   environment.add(rota_pid);
   if (order.slurm_environment) environment.add(slurm_pid);
-  if (order.launch.payload.mode == LaunchMode::batch) return run_script(order, environment.get());
+  char** const variables = environment.get();
+  if (!order.share.empty())
+    if (const std::string why = probe_share(order.share, variables); !why.empty())
+      return {"cannot give it a part of a GPU: " + why, true};
+  if (order.launch.payload.mode == LaunchMode::batch) return run_script(order, variables);
   if (order.launch.payload.arguments.empty()) return {"cannot run the job: it names no command"};
-  environ = environment.get();  // execvp looks for PATH here
+  environ = variables;  // execvp looks for PATH here
   Strings arguments;
   arguments.add(order.launch.payload.arguments);
   const std::string& program = order.launch.payload.arguments.front();
@@ -177,6 +182,8 @@ Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& 
   if (!order.cpu_list.empty() && !cgroups.binds_cpus()) set_affinity(order.cpus);
   if (is_spared_by_oom_killer) file_write("/proc/self/oom_score_adj", "0");
   set_limits(launch.payload.limits);
+  if (const int error = enter_share(order.share))
+    return node_failed("put its part of a GPU before it", error);
   if (const int error = become(launch.owner.uid, launch.owner.gid, order.groups))
     return node_failed("become uid " + std::to_string(launch.owner.uid) + " gid " +
                            std::to_string(launch.owner.gid) + " from uid " +

@@ -10,19 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "gpud/inventory/nvml.h"
+#include "gpud/share/order.h"
 #include "gpushim/region.h"
 
 namespace rota::gpud {
-
-/// The job's part of one GPU.
-struct GpuShare {
-  std::string uuid;               // "GPU-8f4c..."
-  std::uint64_t limit_bytes = 0;  // rota_region_no_limit: the whole GPU
-  std::uint64_t context_bytes = 305ull << 20;
-
-  friend bool operator==(const GpuShare&, const GpuShare&) = default;
-};
 
 /// What `millionths` of a GPU with `total_bytes` (as NVML's first form says it) are, or, if
 /// `memory_mib` is not 0, so much of it: never more than there is, rounded down to bytes.

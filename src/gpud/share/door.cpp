@@ -13,9 +13,6 @@
 #include <cstring>
 #include <utility>
 
-#include "common/format.h"
-#include "common/log.h"
-
 namespace rota::gpud {
 namespace {
 
@@ -23,14 +20,14 @@ namespace {
 constexpr std::size_t guests_max = 2 * rota_region_slot_max;
 
 Error failed(const std::string& path, const char* what) {
-  return Error{Errc::io_failed, format("{}: {}: {}", path, what, strerror(errno))};
+  return Error{Errc::io_failed, path + ": " + what + ": " + strerrordesc_np(errno)};
 }
 
 Result<Fd> listen_at(const std::string& path, uid_t owner) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
-    return Error{Errc::too_large, format("{}: longer than a socket's name may be", path)};
+    return Error{Errc::too_large, path + ": longer than a socket's name may be"};
   }
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   Fd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -117,7 +114,8 @@ void ShareDoor::accept_all() {
 /// Who comes now waits until a guest has left; its own patience may end before.
 void ShareDoor::rest() {
   if (std::exchange(resting_, true)) return;
-  log::warning("share: {}: no room for more than {} processes", path_, guests_.size());
+  note_ = "its part of a GPU: no room for more than " + std::to_string(guests_.size()) +
+          " processes at once";
   epoll_ctl(events_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
 }
 
@@ -164,7 +162,7 @@ void ShareDoor::greet(std::uint64_t id, Guest& guest) {
     } else {
       if (slot) books_.died(*slot);
       status = process ? rota_share_full : rota_share_refused;
-      log::warning("share: {}: process {} gets no slot", path_, peer.pid);
+      note_ = "its part of a GPU: process " + std::to_string(peer.pid) + " gets no slot";
     }
   }
   guest.pid = static_cast<std::uint32_t>(peer.pid);

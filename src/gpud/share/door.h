@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/result.h"
@@ -30,6 +31,8 @@ class ShareDoor {
   int fd() const { return events_.get(); }
   /// All that has happened: greetings, hang-ups, deaths.
   void serve();
+  /// What somebody should know, for the log; "" when there is nothing. Told once.
+  std::string take_note() { return std::exchange(note_, {}); }
   ShareBooks& books() { return books_; }
 
  private:
@@ -64,6 +67,7 @@ class ShareDoor {
   ShareBooks books_;
   std::map<std::uint64_t, Guest> guests_;
   std::uint64_t next_guest_ = 1;
+  std::string note_;
   bool resting_ = false;  // no room for more guests: the listener is not looked at
 };
 

@@ -10,8 +10,6 @@
 #include <cstring>
 #include <utility>
 
-#include "common/format.h"
-
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
@@ -20,7 +18,8 @@ namespace rota::gpud {
 namespace {
 
 Error failed(const char* what) {
-  return Error{Errc::io_failed, format("a job's share of its GPUs: {}: {}", what, strerror(errno))};
+  return Error{Errc::io_failed,
+               std::string("a job's share of its GPUs: ") + what + ": " + strerrordesc_np(errno)};
 }
 
 /// A file of `size` zero bytes, mapped; then nobody makes it shorter under the others' feet.

@@ -59,6 +59,22 @@ TEST(InventoryWorker, SamplesWhatTheGpusDo) {
   EXPECT_EQ(sampled(worker), "0: 0% 0 MiB 0\n1: 50% 1024 MiB 0\n");
 }
 
+TEST(InventoryWorker, SamplesWhoHoldsMemory) {
+  const FakeNode node("dgx1-v100-32gb");
+  setenv("ROTA_FAKEGPU_COUNT", "2", 1);
+  NvmlWorker worker(fake_library);
+  const auto gpus = gpus_of(worker);
+  EXPECT_TRUE(worker.last_holders().empty());
+  node.tool("add-process 1 4711 1GiB");
+  sampled(worker);
+  const std::vector<GpuHolders> holders = worker.last_holders();
+  ASSERT_EQ(holders.size(), 2u);
+  for (const GpuHolders& gpu : holders) {
+    const std::vector<GpuProcess> wanted = {{4711, 1 << 30}};
+    EXPECT_EQ(gpu.processes, gpu.uuid == gpus[1].uuid ? wanted : std::vector<GpuProcess>{});
+  }
+}
+
 // GPU 1 does not answer. The others go on, it is left out, and it is back when its call is.
 TEST(InventoryWorker, HangingGpuCostsOnlyItself) {
   const FakeNode node("dgx1-v100-32gb");

@@ -7,6 +7,9 @@
 namespace rota::gpud {
 namespace {
 
+const std::vector<std::string> gpu_uuids = {"GPU-00000000-0000-0000-0000-000000000001",
+                                            "GPU-00000000-0000-0000-0000-000000000002"};
+
 proto::LaunchRun sample(LaunchMode mode, std::uint32_t tasks) {
   proto::LaunchRun launch;
   launch.run = {JobId{9}, 0};
@@ -32,6 +35,13 @@ Result<StepOrder> plan(proto::LaunchRun launch, std::vector<std::uint32_t> cpus 
   facts.cgroups.node_directory = "n1.0000abcd";
   facts.cgroups.tracking = "/cg/rota/n1.0000abcd";
   facts.binds_cpus = binds_cpus;
+  facts.shares.shim_dir = "/shim";
+  facts.shares.driver = {"/lib/libcuda.so.1", "/lib/libnvidia-ml.so.1"};
+  facts.shares.gpus.resize(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    facts.shares.gpus[i].uuid = gpu_uuids[i];
+    facts.shares.gpus[i].memory_bytes = 32'510ull << 20;
+  }
   NodeSettings settings;
   settings.kill_wait_ms = 77;
   return plan_step(std::move(launch), std::move(cpus), {5, 6}, facts, settings, WallTime{1});
@@ -57,6 +67,43 @@ TEST(Plan, ABatchScriptIsOneTask) {
   EXPECT_EQ(order->cgroups.tracking, "/cg/rota/n1.0000abcd/9.0");
   EXPECT_EQ(order->kill_wait_ms, 77);
   EXPECT_EQ(order->groups, (std::vector<std::uint32_t>{5, 6}));
+}
+
+TEST(Plan, WholeGpusAreNotShared) {
+  auto launch = sample(LaunchMode::tasks, 1);
+  launch.gpu_uuids = gpu_uuids;
+  const auto order = plan(launch);
+  ASSERT_TRUE(order);
+  EXPECT_TRUE(order->share.empty());
+}
+
+TEST(Plan, PartsOfGpusHaveTheirBytes) {
+  auto launch = sample(LaunchMode::tasks, 1);
+  launch.gpu_uuids = gpu_uuids;
+  launch.part.gpu_share = 500'000;
+  auto order = plan(launch);
+  ASSERT_TRUE(order);
+  ASSERT_EQ(order->share.gpus.size(), 2);
+  EXPECT_EQ(order->share.gpus[1].uuid, gpu_uuids[1]);
+  EXPECT_EQ(order->share.gpus[1].limit_bytes, 16'255ull << 20);
+  EXPECT_EQ(order->share.directory, "/spool/scripts/9.0.gpu");
+  EXPECT_EQ(order->share.shim_dir, "/shim");
+  EXPECT_EQ(order->share.real_cuda, "/lib/libcuda.so.1");
+  launch.part.gpu_memory_mib = 4096;
+  order = plan(launch);
+  ASSERT_TRUE(order);
+  EXPECT_EQ(order->share.gpus[0].limit_bytes, 4096ull << 20);
+}
+
+// Rather no start than one without a limit.
+TEST(Plan, APartOfAnUnknownGpuIsRefused) {
+  auto launch = sample(LaunchMode::tasks, 1);
+  launch.gpu_uuids = {"GPU-00000000-0000-0000-0000-000000000003"};
+  launch.part.gpu_share = 500'000;
+  const auto order = plan(launch);
+  ASSERT_FALSE(order);
+  EXPECT_EQ(order.error().detail,
+            "this node knows no GPU 'GPU-00000000-0000-0000-0000-000000000003' to share");
 }
 
 TEST(Plan, OtherNodesOfABatchScriptRunNothing) {
