@@ -1,10 +1,21 @@
 // testsuite/fakegpu/cuda_lookup.c - cuGetProcAddress of the fake CUDA driver, in both its forms.
+#include <stdlib.h>
 #include <string.h>
 
 #include "cuda_core.h"
 #include "cuda_names.h"
 
 EXPORT int cuDriverGetVersion(int* version);
+EXPORT int cuMemAlloc_v2(CudaPtr* pointer, size_t bytes);
+
+// A driver may give out another pointer than it exports; with ROTA_FAKEGPU_OTHER_POINTERS this one
+// does.
+static int other_mem_alloc(CudaPtr* pointer, size_t bytes) { return cuMemAlloc_v2(pointer, bytes); }
+
+static void* given_out(void* address) {
+  const bool other = getenv("ROTA_FAKEGPU_OTHER_POINTERS") != NULL;
+  return other && address == (void*)cuMemAlloc_v2 ? (void*)other_mem_alloc : address;
+}
 
 // The newest form that is not newer than what is asked for, nor than the driver that is played.
 static const CudaSymbol* find(const char* name, int version, unsigned long long flags,
@@ -31,7 +42,7 @@ CUDA(cuGetProcAddress_v2, const char* name, void** function, int version, unsign
   if (name == NULL || function == NULL) return cuda_invalid_value;
   bool known = false;
   const CudaSymbol* found = find(name, version, flags, &known);
-  *function = found != NULL ? found->address : NULL;
+  *function = found != NULL ? given_out(found->address) : NULL;
   if (status != NULL) {
     *status = found != NULL ? cuda_proc_found
               : known       ? cuda_proc_needs_newer

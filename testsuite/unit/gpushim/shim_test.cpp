@@ -223,6 +223,16 @@ TEST(Shim, AnOlderDriverHasNoNewerNames) {
   EXPECT_EQ(user.ask_all({"lookup", "init", "retain 0", "alloc 8000", "alloc 8000"}), "ok 0 0 0 2");
 }
 
+// It gives out pointers that it does not export: then the name tells which function it is.
+TEST(Shim, ADriverWithOtherPointersIsHookedByName) {
+  ShareNode node;
+  ShareJob job({node.share(500'000)});
+  setenv("ROTA_FAKEGPU_OTHER_POINTERS", "1", 1);
+  ShareUser user(job, {&job});
+  unsetenv("ROTA_FAKEGPU_OTHER_POINTERS");
+  EXPECT_EQ(user.ask_all({"lookup", "init", "retain 0", "alloc 8000", "alloc 8000"}), "ok 0 0 0 2");
+}
+
 // Eight processes take and free as fast as they can. The driver, which writes down the most that
 // was ever in use, has never seen more than the limit; and all of it can be used.
 TEST(Shim, EightAtOnceNeverPassTheLimit) {
