@@ -258,5 +258,21 @@ TEST(Shim, EightAtOnceNeverPassTheLimit) {
   EXPECT_EQ(users[0]->ask("alloc 13815"), "0");
 }
 
+// Threads share a slot and a ledger; when all is freed, all is free to the byte.
+TEST(Shim, EightThreadsKeepTheirBooks) {
+  ShareNode node;
+  ShareJob job({node.share(500'000)});
+  ShareUser user(job, {&job});
+  ASSERT_EQ(user.ask_all({"init", "retain 0"}), "0 0");
+  const std::string answer = user.ask("crowd 20000 1000");
+  unsigned int taken = 0, refused = 0, odd = 0;
+  ASSERT_EQ(sscanf(answer.c_str(), "%u %u %u", &taken, &refused, &odd), 3) << answer;
+  EXPECT_GT(taken, 0) << answer;
+  EXPECT_GT(refused, 0) << answer;
+  EXPECT_EQ(odd, 0) << answer;
+  EXPECT_LE(node.high_mib(), 16255);
+  EXPECT_EQ(user.ask("memory"), "15950 of 16255");
+}
+
 }  // namespace
 }  // namespace rota::gpud

@@ -5,6 +5,7 @@
 // does, and finds functions with dlsym or, after "lookup", through cuGetProcAddress. Sizes are in
 // MiB.
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -138,32 +139,58 @@ static void show_processes(unsigned int index) {
   printf("%d %u\n", code, count);
 }
 
-// Takes and frees at random for `rounds` rounds, up to eight pieces at once; says how often it
+// Takes and frees at random for `rounds` rounds, up to eight pieces at once; counts how often it
 // could.
-static void struggle(unsigned int rounds, unsigned int most) {
+typedef struct {
+  unsigned int rounds, most;
+  void* context;
+  uint64_t seed;
+  unsigned int taken, refused, odd;
+} Struggle;
+
+static void* struggle(void* argument) {
+  Struggle* s = argument;
   Ptr pieces[8] = {0};
-  unsigned int taken = 0, refused = 0, odd = 0;
-  uint64_t seed = (uint64_t)getpid() * 0x9E3779B97F4A7C15ull;
   AnyCall take = CALL2(cuMemAlloc), give = CALL2(cuMemFree);
-  for (unsigned int i = 0; i < rounds; ++i) {
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    Ptr* piece = &pieces[seed % 8];
+  CALL(cuCtxSetCurrent)(s->context);
+  for (unsigned int i = 0; i < s->rounds; ++i) {
+    s->seed ^= s->seed << 13;
+    s->seed ^= s->seed >> 7;
+    s->seed ^= s->seed << 17;
+    Ptr* piece = &pieces[s->seed % 8];
     if (*piece != 0) {
-      if (give(*piece) != 0) ++odd;
+      if (give(*piece) != 0) ++s->odd;
       *piece = 0;
       continue;
     }
-    const int code = take(piece, (size_t)(1 + (seed >> 8) % most) * mib);
-    if (code == 0) ++taken;
-    if (code == 2) ++refused;
-    if (code != 0 && code != 2) ++odd;
+    const int code = take(piece, (size_t)(1 + (s->seed >> 8) % s->most) * mib);
+    if (code == 0) ++s->taken;
+    if (code == 2) ++s->refused;
+    if (code != 0 && code != 2) ++s->odd;
   }
   for (int i = 0; i < 8; ++i) {
-    if (pieces[i] != 0 && give(pieces[i]) != 0) ++odd;
+    if (pieces[i] != 0 && give(pieces[i]) != 0) ++s->odd;
   }
-  printf("%u %u %u\n", taken, refused, odd);
+  return NULL;
+}
+
+// `count` threads at once.
+static void struggle_in_threads(unsigned int count, unsigned int rounds, unsigned int most) {
+  pthread_t threads[16];
+  Struggle all[16] = {0}, sum = {0};
+  for (unsigned int i = 0; i < count; ++i) {
+    all[i] = (Struggle){.rounds = rounds, .most = most};
+    all[i].seed = ((uint64_t)getpid() + i) * 0x9E3779B97F4A7C15ull;
+    CALL(cuCtxGetCurrent)(&all[i].context);
+    pthread_create(&threads[i], NULL, struggle, &all[i]);
+  }
+  for (unsigned int i = 0; i < count; ++i) {
+    pthread_join(threads[i], NULL);
+    sum.taken += all[i].taken;
+    sum.refused += all[i].refused;
+    sum.odd += all[i].odd;
+  }
+  printf("%u %u %u\n", sum.taken, sum.refused, sum.odd);
 }
 
 static void obey(char* line, char** arguments) {
@@ -216,7 +243,9 @@ static void obey(char* line, char** arguments) {
   } else if (strcmp(how, "processes") == 0) {
     show_processes(n);
   } else if (strcmp(how, "struggle") == 0) {
-    struggle(n, m);
+    struggle_in_threads(1, n, m);
+  } else if (strcmp(how, "crowd") == 0) {
+    struggle_in_threads(8, n, m);
   } else if (strcmp(how, "exec") == 0) {
     execv("/proc/self/exe", arguments);
   } else if (strcmp(how, "fork") == 0) {  // the child talks on, until it is told to exit
