@@ -38,15 +38,15 @@ enum CudaResult {
 
 typedef int CudaDevice;              // an ordinal among the devices that this process sees
 typedef unsigned long long CudaPtr;  // device memory; an address that the host can tell apart
-typedef struct CudaContext* CudaContext;
-typedef struct CudaStream* CudaStream;
-typedef struct CudaEvent* CudaEvent;
-typedef struct CudaModule* CudaModule;
-typedef struct CudaFunction* CudaFunction;
-typedef struct CudaArray* CudaArray;
-typedef struct CudaMipmap* CudaMipmap;
-typedef struct CudaPool* CudaPool;
-typedef struct CudaGraph* CudaGraph;
+typedef struct CudaContextBody* CudaContext;
+typedef struct CudaStreamBody* CudaStream;
+typedef struct CudaEventBody* CudaEvent;
+typedef struct CudaModuleBody* CudaModule;
+typedef struct CudaFunctionBody* CudaFunction;
+typedef struct CudaArrayBody* CudaArray;
+typedef struct CudaMipmapBody* CudaMipmap;
+typedef struct CudaPoolBody* CudaPool;
+typedef struct CudaGraphBody* CudaGraph;
 typedef unsigned long long CudaAllocation;  // physical memory of cuMemCreate, not yet an address
 
 typedef struct {

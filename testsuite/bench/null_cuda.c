@@ -5,7 +5,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 static CudaPtr next = 1 << 20;
-static struct CudaContext* const context = (struct CudaContext*)16;
+static struct CudaContextBody* const context = (struct CudaContextBody*)16;
 
 EXPORT int cuInit(unsigned int flags);
 int cuInit(unsigned int flags) { return (int)flags; }

@@ -14,8 +14,8 @@
 // A second name for the same function: the forms that only differ in the default stream.
 #define CUDA_ALIAS(name, target) extern __typeof(target) name EXPORT __attribute__((alias(#target)))
 
-struct CudaContext {
-  struct CudaContext* next;
+struct CudaContextBody {
+  struct CudaContextBody* next;
   CudaDevice device;
   unsigned int flags;
   unsigned int retained;  // of a primary context
@@ -28,7 +28,7 @@ typedef struct {
   FakeState* state;
   unsigned int visible[fake_gpu_max];  // index in the machine of each device of this process
   unsigned int visible_count;
-  struct CudaContext primaries[fake_gpu_max];
+  struct CudaContextBody primaries[fake_gpu_max];
 } CudaWorld;
 
 /// The code to return at once, or success: cuInit was called, in this process and not before a

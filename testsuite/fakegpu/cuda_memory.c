@@ -17,7 +17,7 @@ typedef struct {
   bool charged;
 } Block;
 
-struct CudaPool {
+struct CudaPoolBody {
   CudaDevice device;
   uint64_t threshold;  // kept when freed, up to this
   uint64_t used, used_high;
@@ -25,7 +25,7 @@ struct CudaPool {
 };
 
 static void* blocks;  // a tree of Block, by address
-static struct CudaPool default_pools[fake_gpu_max];
+static struct CudaPoolBody default_pools[fake_gpu_max];
 static CudaPool current_pools[fake_gpu_max];
 static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;
 

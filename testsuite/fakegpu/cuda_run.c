@@ -6,21 +6,21 @@
 
 #include "cuda_core.h"
 
-struct CudaStream {
+struct CudaStreamBody {
   unsigned int flags;
   int priority;
   bool captures;
 };
-struct CudaEvent {
+struct CudaEventBody {
   double milliseconds;
 };
-struct CudaModule {
+struct CudaModuleBody {
   int unused;
 };
-struct CudaFunction {
+struct CudaFunctionBody {
   CudaModule module;
 };
-struct CudaGraph {
+struct CudaGraphBody {
   int unused;
 };
 

@@ -188,7 +188,7 @@ CUDA(cuMemRetainAllocationHandle, CudaAllocation* handle, void* pointer) {
 
 // ---- arrays ----
 
-struct CudaArray {
+struct CudaArrayBody {
   CudaArray3dDesc desc;
   CudaDevice device;
   size_t bytes;
@@ -196,7 +196,7 @@ struct CudaArray {
   unsigned char* data;
 };
 
-struct CudaMipmap {
+struct CudaMipmapBody {
   unsigned int levels;
   CudaArray level[16];
 };
