@@ -11,7 +11,9 @@ static __thread unsigned int depth;
 static CudaContext others;  // all that are not primary
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static uint64_t context_bytes(void) { return cuda_world()->machine.context_mib << 20; }
+static uint64_t context_bytes(CudaDevice device) {
+  return cuda_device(device)->gpu.context_mib << 20;
+}
 
 static bool is_context(CudaContext context) {
   CudaWorld* world = cuda_world();
@@ -43,7 +45,7 @@ CUDA(cuCtxCreate_v2, CudaContext* context, unsigned int flags, CudaDevice device
   CUDA_ENTER();
   if (context == NULL) return cuda_invalid_value;
   if (!cuda_has_device(device)) return cuda_invalid_device;
-  const int code = cuda_charge(device, context_bytes());
+  const int code = cuda_charge(device, context_bytes(device));
   if (code != cuda_success) return code;
   CudaContext made = calloc(1, sizeof *made);
   if (made == NULL) return cuda_out_of_memory;
@@ -75,7 +77,7 @@ CUDA(cuCtxDestroy_v2, CudaContext context) {
   CUDA_ENTER();
   if (context == NULL || !is_context(context) || context->primary) return cuda_invalid_context;
   cuda_forget_memory(context);
-  cuda_uncharge(context->device, context_bytes());
+  cuda_uncharge(context->device, context_bytes(context->device));
   pthread_mutex_lock(&contexts_lock);
   CudaContext* at = &others;
   while (*at != NULL && *at != context) at = &(*at)->next;
@@ -88,7 +90,7 @@ CUDA(cuCtxDestroy_v2, CudaContext context) {
 
 static int begin_primary(CudaContext primary, CudaDevice device) {
   if (primary->alive) return cuda_success;
-  const int code = cuda_charge(device, context_bytes());
+  const int code = cuda_charge(device, context_bytes(device));
   if (code != cuda_success) return code;
   primary->device = device;
   primary->primary = true;
@@ -99,7 +101,7 @@ static int begin_primary(CudaContext primary, CudaDevice device) {
 static void end_primary(CudaContext primary) {
   if (!primary->alive) return;
   cuda_forget_memory(primary);
-  cuda_uncharge(primary->device, context_bytes());
+  cuda_uncharge(primary->device, context_bytes(primary->device));
   primary->alive = false;
 }
 

@@ -31,12 +31,29 @@ const FakeDevice* cuda_device(CudaDevice device) {
 
 FakeGpuState* cuda_gpu(CudaDevice device) { return &world.state->gpus[world.visible[device]]; }
 
+// CUDA counts the fastest device first, unless it is asked for the order of the bus, which is
+// NVML's.
+static void order_devices(unsigned int order[fake_gpu_max]) {
+  const char* wish = getenv("CUDA_DEVICE_ORDER");
+  const bool by_bus = wish != NULL && strcmp(wish, "PCI_BUS_ID") == 0;
+  for (unsigned int i = 0; i < world.machine.device_count; ++i) {
+    unsigned int at = i;
+    while (!by_bus && at > 0 &&
+           world.machine.devices[order[at - 1]].gpu.multiprocessors <
+               world.machine.devices[i].gpu.multiprocessors) {
+      order[at] = order[at - 1];
+      --at;
+    }
+    order[at] = i;
+  }
+}
+
 // Index of the device that one entry of CUDA_VISIBLE_DEVICES names, or -1: a whole number, or the
 // beginning of a UUID that only one device has.
-static int named_device(const char* name, size_t length) {
+static int named_device(const unsigned int* order, const char* name, size_t length) {
   if (length > 0 && length < 4 && strspn(name, "0123456789") >= length) {
     const int index = atoi(name);
-    return index < (int)world.machine.device_count ? index : -1;
+    return index < (int)world.machine.device_count ? (int)order[index] : -1;
   }
   int found = -1;
   if (length <= 4 || strncasecmp(name, "GPU-", 4) != 0) return -1;
@@ -50,11 +67,13 @@ static int named_device(const char* name, size_t length) {
 
 // The first entry that names no device, or one a second time, ends the list.
 static void see_devices(void) {
+  unsigned int order[fake_gpu_max];
+  order_devices(order);
   const char* at = getenv("CUDA_VISIBLE_DEVICES");
   world.visible_count = 0;
   if (at == NULL) {
     while (world.visible_count < world.machine.device_count) {
-      world.visible[world.visible_count] = world.visible_count;
+      world.visible[world.visible_count] = order[world.visible_count];
       ++world.visible_count;
     }
     return;
@@ -64,7 +83,7 @@ static void see_devices(void) {
     size_t length = strcspn(at, ",");
     const size_t whole = length;
     while (length > 0 && isspace((unsigned char)at[length - 1])) --length;
-    const int index = named_device(at, length);
+    const int index = named_device(order, at, length);
     if (index < 0) return;
     for (unsigned int i = 0; i < world.visible_count; ++i) {
       if (world.visible[i] == (unsigned int)index) return;
@@ -123,8 +142,8 @@ CUDA(cuDriverGetVersion, int* version) {
 // ---- memory of a device, over all processes ----
 
 uint64_t cuda_capacity(CudaDevice device) {
-  (void)device;
-  return (world.machine.memory_mib - world.machine.reserved_mib) << 20;
+  const FakeModel* model = &cuda_device(device)->gpu;
+  return (model->memory_mib - model->reserved_mib) << 20;
 }
 
 // Locked: this process's line on a device, made if there is room; NULL if there is none.

@@ -24,7 +24,7 @@ CUDA(cuDeviceGetName, char* name, int size, CudaDevice device) {
   CUDA_ENTER();
   if (name == NULL || size <= 0) return cuda_invalid_value;
   if (!cuda_has_device(device)) return cuda_invalid_device;
-  snprintf(name, (size_t)size, "%s", cuda_world()->machine.name);
+  snprintf(name, (size_t)size, "%s", cuda_device(device)->gpu.name);
   return cuda_success;
 }
 
@@ -67,8 +67,8 @@ CUDA(cuDeviceComputeCapability, int* major, int* minor, CudaDevice device) {
   CUDA_ENTER();
   if (major == NULL || minor == NULL) return cuda_invalid_value;
   if (!cuda_has_device(device)) return cuda_invalid_device;
-  *major = (int)cuda_world()->machine.compute_major;
-  *minor = (int)cuda_world()->machine.compute_minor;
+  *major = (int)cuda_device(device)->gpu.compute_major;
+  *minor = (int)cuda_device(device)->gpu.compute_minor;
   return cuda_success;
 }
 
@@ -166,12 +166,12 @@ CUDA(cuDeviceGetAttribute, int* value, int attribute, CudaDevice device) {
   CUDA_ENTER();
   if (value == NULL || attribute < 1) return cuda_invalid_value;
   if (!cuda_has_device(device)) return cuda_invalid_device;
-  const FakeDescription* machine = &cuda_world()->machine;
+  const FakeModel* model = &cuda_device(device)->gpu;
   const FakePci* pci = &cuda_device(device)->pci;
   *value = 0;
   switch (attribute) {
     case 16:
-      *value = (int)machine->multiprocessors;
+      *value = (int)model->multiprocessors;
       break;
     case 20:
       *value = (int)cuda_gpu(device)->compute_mode;
@@ -186,10 +186,10 @@ CUDA(cuDeviceGetAttribute, int* value, int attribute, CudaDevice device) {
       *value = (int)pci->domain;
       break;
     case 75:
-      *value = (int)machine->compute_major;
+      *value = (int)model->compute_major;
       break;
     case 76:
-      *value = (int)machine->compute_minor;
+      *value = (int)model->compute_minor;
       break;
     default:
       for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; ++i) {

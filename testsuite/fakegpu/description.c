@@ -166,32 +166,38 @@ static bool read_sequence(Reader* reader, yaml_node_t* node, ReadValue read, voi
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const Key gpu_keys[] = {
-    KEY("name", read_text, FakeDescription, name, true),
-    KEY("brand", read_number, FakeDescription, brand, true),
-    KEY("architecture", read_number, FakeDescription, architecture, true),
-    KEY("compute_capability", read_capability, FakeDescription, compute_major, true),
-    KEY("memory_mib", read_number, FakeDescription, memory_mib, true),
-    KEY("reserved_mib", read_number, FakeDescription, reserved_mib, false),
-    KEY("v1_hides_reserved", read_bool, FakeDescription, v1_hides_reserved, false),
-    KEY("pci_device_id", read_number, FakeDescription, pci_device_id, true),
-    KEY("pci_subsystem_id", read_number, FakeDescription, pci_subsystem_id, true),
-    KEY("power_limit_mw", read_number, FakeDescription, power_limit_mw, true),
-    KEY("power_idle_mw", read_number, FakeDescription, power_idle_mw, true),
-    KEY("temperature_idle", read_number, FakeDescription, temperature_idle, true),
-    KEY("multiprocessors", read_number, FakeDescription, multiprocessors, false),
-    KEY("context_mib", read_number, FakeDescription, context_mib, false),
+    KEY("name", read_text, FakeModel, name, true),
+    KEY("brand", read_number, FakeModel, brand, true),
+    KEY("architecture", read_number, FakeModel, architecture, true),
+    KEY("compute_capability", read_capability, FakeModel, compute_major, true),
+    KEY("memory_mib", read_number, FakeModel, memory_mib, true),
+    KEY("reserved_mib", read_number, FakeModel, reserved_mib, false),
+    KEY("v1_hides_reserved", read_bool, FakeModel, v1_hides_reserved, false),
+    KEY("pci_device_id", read_number, FakeModel, pci_device_id, true),
+    KEY("pci_subsystem_id", read_number, FakeModel, pci_subsystem_id, true),
+    KEY("power_limit_mw", read_number, FakeModel, power_limit_mw, true),
+    KEY("power_idle_mw", read_number, FakeModel, power_idle_mw, true),
+    KEY("temperature_idle", read_number, FakeModel, temperature_idle, true),
+    KEY("multiprocessors", read_number, FakeModel, multiprocessors, false),
+    KEY("context_mib", read_number, FakeModel, context_mib, false),
 };
 
+static bool read_gpu(Reader* reader, yaml_node_t* node, void* target) {
+  FakeModel* model = target;
+  model->multiprocessors = 80;
+  model->context_mib = 305;
+  if (!read_mapping(reader, node, gpu_keys, COUNT(gpu_keys), model)) return false;
+  if (model->reserved_mib < model->memory_mib && model->memory_mib <= 1ull << 32) return true;
+  return fail(reader, node, "memory_mib must be more than reserved_mib, and below 4 PiB", "");
+}
+
 static const Key device_keys[] = {
+    KEY("gpu", read_gpu, FakeDevice, gpu, false),
     KEY("pci", read_pci, FakeDevice, pci, true),
     KEY("minor", read_number, FakeDevice, minor, false),
     KEY("numa", read_number, FakeDevice, numa_node, true),
     KEY("cpus", read_cpus, FakeDevice, cpus, true),
 };
-
-static bool read_gpu(Reader* reader, yaml_node_t* node, void* base) {
-  return read_mapping(reader, node, gpu_keys, COUNT(gpu_keys), base);
-}
 
 static bool read_device(Reader* reader, yaml_node_t* node, void* target) {
   return read_mapping(reader, node, device_keys, COUNT(device_keys), target);
@@ -240,7 +246,7 @@ static const Key top_keys[] = {
     KEY("cuda_version", read_number, FakeDescription, cuda_version, true),
     KEY("process_stride", read_number, FakeDescription, process_stride, false),
     KEY("hwloc", read_long_text, FakeDescription, hwloc, false),
-    {"gpu", read_gpu, 0, true},
+    KEY("gpu", read_gpu, FakeDescription, gpu, true),
     {"devices", read_devices, 0, true},
     KEY("ancestors", read_matrix, FakeDescription, ancestors, true),
     KEY("nvlinks", read_matrix, FakeDescription, nvlinks, false),
@@ -253,9 +259,6 @@ static bool check(Reader* reader, yaml_node_t* root, const FakeDescription* d) {
   const uint64_t stride = d->process_stride;
   if (stride != 16 && stride != 24 && stride != 32) {
     return fail(reader, root, "process_stride must be 16, 24 or 32", "");
-  }
-  if (d->reserved_mib >= d->memory_mib || d->memory_mib > 1ull << 32) {
-    return fail(reader, root, "memory_mib must be more than reserved_mib, and below 4 PiB", "");
   }
   if (d->links_to_switches > fake_link_max || (d->links_to_switches > 0) != (d->switch_count > 0)) {
     return fail(reader, root, "links_to_switches (at most 36) and nvswitches go together", "");
@@ -294,8 +297,6 @@ bool fake_description_load(const char* path, FakeDescription* description, char*
   Reader reader = {.path = path, .error = error, .error_size = error_size};
   memset(description, 0, sizeof *description);
   description->process_stride = 24;
-  description->multiprocessors = 80;
-  description->context_mib = 305;
   FILE* file = fopen(path, "re");
   if (file == NULL) {
     snprintf(error, error_size, "%s: %s", path, strerror(errno));
@@ -314,6 +315,10 @@ bool fake_description_load(const char* path, FakeDescription* description, char*
            check(&reader, root, description);
   }
   yaml_document_delete(&reader.document);
+  for (unsigned int i = 0; i < description->device_count; ++i) {
+    FakeModel* model = &description->devices[i].gpu;
+    if (model->name[0] == '\0') *model = description->gpu;
+  }
   description->driver_branch = strtoull(description->driver_version, NULL, 10);
   return good;
 }

@@ -17,7 +17,27 @@ typedef struct {
   unsigned int device;
 } FakePci;
 
+/// What a GPU is.
 typedef struct {
+  char name[fake_text_size];
+  uint64_t brand;
+  uint64_t architecture;
+  uint64_t compute_major;
+  uint64_t compute_minor;
+  uint64_t memory_mib;  // all of it
+  uint64_t reserved_mib;
+  uint64_t v1_hides_reserved;  // drivers before r510: the first memory call leaves reserved out
+  uint64_t pci_device_id;
+  uint64_t pci_subsystem_id;
+  uint64_t power_limit_mw;
+  uint64_t power_idle_mw;
+  uint64_t temperature_idle;
+  uint64_t multiprocessors;
+  uint64_t context_mib;  // what a CUDA context takes of the memory
+} FakeModel;
+
+typedef struct {
+  FakeModel gpu;
   char uuid[48];
   char serial[16];
   FakePci pci;
@@ -34,21 +54,7 @@ typedef struct {
   uint64_t process_stride;  // bytes of an entry of the _v3 process lists: 16, 24 or 32
   char hwloc[256];          // for HWLOC_SYNTHETIC; kept for those who start a node
 
-  char name[fake_text_size];
-  uint64_t brand;
-  uint64_t architecture;
-  uint64_t compute_major;
-  uint64_t compute_minor;
-  uint64_t memory_mib;  // all of it
-  uint64_t reserved_mib;
-  uint64_t v1_hides_reserved;  // drivers before r510: the first memory call leaves reserved out
-  uint64_t pci_device_id;
-  uint64_t pci_subsystem_id;
-  uint64_t power_limit_mw;
-  uint64_t power_idle_mw;
-  uint64_t temperature_idle;
-  uint64_t multiprocessors;
-  uint64_t context_mib;  // what a CUDA context takes of the memory
+  FakeModel gpu;  // of every device that names no other
 
   unsigned int device_count;
   FakeDevice devices[fake_gpu_max];

@@ -93,7 +93,7 @@ int nvmlDeviceGetHandleByPciBusId(const char* bus_id, NvmlHandle* device) {
 
 int nvmlDeviceGetName(NvmlHandle device, char* text, unsigned int size) {
   ENTER_DEVICE(call, device);
-  return give_text(call.machine->name, text, size);
+  return give_text(call.device->gpu.name, text, size);
 }
 
 int nvmlDeviceGetUUID(NvmlHandle device, char* text, unsigned int size) {
@@ -123,22 +123,22 @@ int nvmlDeviceGetMinorNumber(NvmlHandle device, unsigned int* minor_number) {
 int nvmlDeviceGetBrand(NvmlHandle device, unsigned int* brand) {
   ENTER_DEVICE(call, device);
   if (brand == NULL) return nvml_invalid_argument;
-  *brand = (unsigned int)call.machine->brand;
+  *brand = (unsigned int)call.device->gpu.brand;
   return nvml_success;
 }
 
 int nvmlDeviceGetArchitecture(NvmlHandle device, unsigned int* architecture) {
   ENTER_DEVICE(call, device);
   if (architecture == NULL) return nvml_invalid_argument;
-  *architecture = (unsigned int)call.machine->architecture;
+  *architecture = (unsigned int)call.device->gpu.architecture;
   return nvml_success;
 }
 
 int nvmlDeviceGetCudaComputeCapability(NvmlHandle device, int* major_number, int* minor_number) {
   ENTER_DEVICE(call, device);
   if (major_number == NULL || minor_number == NULL) return nvml_invalid_argument;
-  *major_number = (int)call.machine->compute_major;
-  *minor_number = (int)call.machine->compute_minor;
+  *major_number = (int)call.device->gpu.compute_major;
+  *minor_number = (int)call.device->gpu.compute_minor;
   return nvml_success;
 }
 
@@ -146,8 +146,8 @@ int nvmlDeviceGetPciInfo_v3(NvmlHandle device, NvmlPciInfo* pci) {
   ENTER_DEVICE(call, device);
   if (pci == NULL) return nvml_invalid_argument;
   give_pci(&call.device->pci, pci);
-  pci->pci_device_id = (unsigned int)call.machine->pci_device_id;
-  pci->pci_subsystem_id = (unsigned int)call.machine->pci_subsystem_id;
+  pci->pci_device_id = (unsigned int)call.device->gpu.pci_device_id;
+  pci->pci_subsystem_id = (unsigned int)call.device->gpu.pci_subsystem_id;
   return nvml_success;
 }
 

@@ -35,8 +35,8 @@ static void make(FakeState* state, const FakeDescription* description) {
   pthread_mutexattr_destroy(&attributes);
   for (unsigned int i = 0; i < fake_gpu_max; ++i) {
     FakeGpuState* gpu = &state->gpus[i];
-    gpu->temperature = (uint32_t)description->temperature_idle;
-    gpu->power_mw = (uint32_t)description->power_idle_mw;
+    gpu->temperature = (uint32_t)description->devices[i].gpu.temperature_idle;
+    gpu->power_mw = (uint32_t)description->devices[i].gpu.power_idle_mw;
     gpu->energy_ns = now_ns();
     gpu->persistence_mode = 1;
   }

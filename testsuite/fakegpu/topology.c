@@ -80,7 +80,7 @@ int nvmlDeviceGetNvLinkRemotePciInfo_v2(NvmlHandle device, unsigned int link, Nv
   const unsigned int type = link_end(&call, link, &end);
   give_pci(&end, pci);
   pci->pci_device_id =
-      type == nvml_link_to_gpu ? (unsigned int)call.machine->pci_device_id : 0x1AF110DE;
+      type == nvml_link_to_gpu ? (unsigned int)call.device->gpu.pci_device_id : 0x1AF110DE;
   return nvml_success;
 }
 

@@ -15,8 +15,8 @@ static int give_number(const Call* call, const uint32_t* from, unsigned int* to)
 
 static NvmlMemoryV2 memory_of(const Call* call) {
   NvmlMemoryV2 memory = {.version = nvml_memory_v2_version};
-  memory.total = call->machine->memory_mib << 20;
-  memory.reserved = call->machine->reserved_mib << 20;
+  memory.total = call->device->gpu.memory_mib << 20;
+  memory.reserved = call->device->gpu.reserved_mib << 20;
   fake_state_lock(call->state);
   fake_state_reap(call->state, call->gpu);
   memory.used = fake_state_memory_used(call->gpu);
@@ -33,7 +33,7 @@ int nvmlDeviceGetMemoryInfo(NvmlHandle device, NvmlMemory* memory) {
   const NvmlMemoryV2 full = memory_of(&call);
   memory->free = full.free;
   // What the driver keeps for itself is left out by older ones, and counted as used by newer ones.
-  const unsigned long long kept = call.machine->v1_hides_reserved ? 0 : full.reserved;
+  const unsigned long long kept = call.device->gpu.v1_hides_reserved ? 0 : full.reserved;
   memory->used = full.used + kept;
   memory->total = memory->free + memory->used;
   return nvml_success;
@@ -131,7 +131,7 @@ int nvmlDeviceGetPowerUsage(NvmlHandle device, unsigned int* milliwatts) {
 int nvmlDeviceGetEnforcedPowerLimit(NvmlHandle device, unsigned int* milliwatts) {
   ENTER_DEVICE(call, device);
   if (milliwatts == NULL) return nvml_invalid_argument;
-  *milliwatts = (unsigned int)call.machine->power_limit_mw;
+  *milliwatts = (unsigned int)call.device->gpu.power_limit_mw;
   return nvml_success;
 }
 

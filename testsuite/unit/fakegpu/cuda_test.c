@@ -85,6 +85,28 @@ static void test_visible(void) {
   IS_NUMBER(seen(""), 100, "an empty list: NO_DEVICE");
 }
 
+// On the node of two models: the first A10, and whether its memory is an A10's.
+static int first_a10(void) {
+  char name[100] = "";
+  size_t bytes = 0;
+  setenv("ROTA_FAKEGPU", TEST_FAKEGPU_MODELS "/mixed-v100-a10.yaml", 1);
+  unsetenv("ROTA_FAKEGPU_STATE");
+  if (count_devices() != 6) return 100;
+  int ordinal = 0;
+  while (call("cuDeviceGetName")(name, 100, ordinal) == 0 && strcmp(name, "NVIDIA A10") != 0) {
+    ++ordinal;
+  }
+  call("cuDeviceTotalMem_v2")(&bytes, ordinal);
+  return bytes == (23028ull - 472) << 20 ? ordinal : 101;
+}
+
+static void test_order(void) {
+  IS_NUMBER(in_child(first_a10), 4, "the fastest devices come first");
+  setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+  IS_NUMBER(in_child(first_a10), 2, "or all in the order of the bus");
+  unsetenv("CUDA_DEVICE_ORDER");
+}
+
 static int start_without_description(void) {
   unsetenv("ROTA_FAKEGPU");
   return call("cuInit")(0);
@@ -326,6 +348,7 @@ int main(void) {
   }
   in(nvml, "nvmlInit_v2")();
   test_visible();
+  test_order();
   test_processes();  // children that start the driver themselves: before we do
   test_start();
   test_device();

@@ -71,7 +71,7 @@ static void test_refused(void) {
           "process_stride must be 16, 24 or 32");
   refused("cuda_version: 12020", "cuda_version: 12020\nlinks_to_switches: 4", 1,
           "links_to_switches (at most 36) and nvswitches go together");
-  refused("memory_mib: 100", "memory_mib: 100, reserved_mib: 100", 1,
+  refused("memory_mib: 100", "memory_mib: 100, reserved_mib: 100", 4,
           "memory_mib must be more than reserved_mib, and below 4 PiB");
   refused("gpu: {name: X", "gpu: [{name: X", 7, "did not find expected ',' or ']'");
   OK(!load(""), "an empty file");
@@ -93,14 +93,24 @@ static void test_models(void) {
                 {"hgx-b200", 8, 183359},
                 {"hgx-h100-80gb", 8, 81559},
                 {"hgx-h200", 8, 143771},
+                {"mixed-v100-a10", 6, 32768},
                 {"rtx-pro-6000", 4, 97887}};
   for (size_t i = 0; i < sizeof models / sizeof models[0]; ++i) {
     char model[1024];
     snprintf(model, sizeof model, "%s/%s.yaml", TEST_FAKEGPU_MODELS, models[i].name);
     OK(fake_description_load(model, &description, said, sizeof said), models[i].name);
     IS_NUMBER(description.device_count, models[i].gpus, "  has its GPUs");
-    IS_NUMBER(description.memory_mib, models[i].memory_mib, "  of its size");
+    IS_NUMBER(description.gpu.memory_mib, models[i].memory_mib, "  of its size");
   }
+}
+
+static void test_mixed(void) {
+  char model[1024];
+  snprintf(model, sizeof model, "%s/mixed-v100-a10.yaml", TEST_FAKEGPU_MODELS);
+  OK(fake_description_load(model, &description, said, sizeof said), "a node with two models");
+  IS_TEXT(description.devices[2].gpu.name, "NVIDIA A10", "a GPU of its own kind");
+  IS_NUMBER(description.devices[2].gpu.context_mib, 305, "  with what it does not say");
+  IS_TEXT(description.devices[5].gpu.name, "Tesla V100-PCIE-32GB", "and one like all");
 }
 
 static void test_settle(void) {
@@ -125,6 +135,7 @@ int main(void) {
   test_good();
   test_refused();
   test_models();
+  test_mixed();
   test_settle();
   unlink(path);
   return tap_done();

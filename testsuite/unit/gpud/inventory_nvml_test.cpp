@@ -238,6 +238,17 @@ TEST(InventoryNvml, OldDriverIsAskedTheOldWay) {
   EXPECT_EQ(usage_text(gpus, *nvml->usage()), "0: 0% 0 MiB 0\n1: 0% 3072 MiB 1\n");
 }
 
+TEST(InventoryNvml, ANodeMayHaveTwoModels) {
+  const FakeNode node("mixed-v100-a10");
+  const auto nvml = opened();
+  std::string text;
+  for (const Gpu& gpu : gpus_of(*nvml))
+    text += gpu.model + " " + std::to_string(gpu.memory_bytes / mib) + "\n";
+  EXPECT_EQ(text,
+            "Tesla V100-PCIE-32GB 32768\nTesla V100-PCIE-32GB 32768\nNVIDIA A10 23028\n"
+            "NVIDIA A10 23028\nTesla V100-PCIE-32GB 32768\nTesla V100-PCIE-32GB 32768\n");
+}
+
 // The names themselves are missing, as in the library of driver 470.
 TEST(InventoryNvml, OldDriverLacksNewNames) {
   const FakeNode node("a30");
