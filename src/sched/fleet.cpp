@@ -114,7 +114,9 @@ NodeIndex Fleet::add(FleetNode node) {
   const auto index = static_cast<NodeIndex>(nodes_.size() - 1);
   count_memory(nodes_.back(), true);
   has_mig_ = has_mig_ || !nodes_.back().mig.empty();
-  recount(index);
+  count(index);
+  this->index(index);
+  note_change(index);
   ++freed_count_;
   ++generation_;
   return index;
@@ -139,7 +141,9 @@ void Fleet::resize(NodeIndex index, std::int64_t cpu_milli, std::int64_t memory_
   node.gpu_absent = std::move(gpu_absent);
   node.gpu_taken.resize(node.gpu_count);
   count_memory(node, true);
-  recount(index);
+  count(index);
+  this->index(index);
+  note_change(index);
   ++freed_count_;
   ++generation_;
 }
@@ -163,6 +167,7 @@ void Fleet::index(NodeIndex index) {
   total_ += size_of(node);
   gpu_free_total_ += node.gpu_free_amount;
   by_free_gpus_.insert({node.gpus_free(), index});
+  if (node.gpus_idle > 0) with_idle_gpus_.insert({node.gpus_free(), index});
   if (!node.shared.empty()) with_shared_.insert(index);
 }
 
@@ -170,8 +175,32 @@ void Fleet::unindex(NodeIndex index) {
   const FleetNode& node = nodes_[index];
   if (by_free_gpus_.erase({node.gpus_free(), index}) == 0) return;
   with_shared_.erase(index);
+  with_idle_gpus_.erase({node.gpus_free(), index});
   total_ -= size_of(node);
   gpu_free_total_ -= node.gpu_free_amount;
+}
+
+/// In most changes of a node some of this stays as it was.
+void Fleet::recount(NodeIndex index) {
+  FleetNode& node = nodes_[index];
+  const std::pair before{node.gpus_free(), index};
+  const bool had_idle = node.gpus_idle > 0;
+  const std::int64_t amount_before = node.gpu_free_amount;
+  count(index);
+  note_change(index);
+  if (!node.usable) return;
+  gpu_free_total_ += node.gpu_free_amount - amount_before;
+  if (!node.shared.empty()) with_shared_.insert(index);
+  const std::pair after{node.gpus_free(), index};
+  const bool has_idle = node.gpus_idle > 0;
+  if (after != before) {
+    auto entry = by_free_gpus_.extract(before);
+    entry.value() = after;
+    by_free_gpus_.insert(std::move(entry));
+  }
+  if (after == before && has_idle == had_idle) return;
+  if (had_idle) with_idle_gpus_.erase(before);
+  if (has_idle) with_idle_gpus_.insert(after);
 }
 
 Spot Fleet::put(TaskRef task, Stay stay, bool evictable, const Demand& demand, Spot spot) {
@@ -200,15 +229,30 @@ Spot Fleet::put(TaskRef task, Stay stay, bool evictable, const Demand& demand, S
 
 void Fleet::remove(TaskRef task, Stay stay, NodeIndex index) {
   FleetNode& node = nodes_[index];
+  // Order does not matter: what follows from it is sums.
+  FleetNode::Resident& gone = resident(node, task, stay);
+  if (&gone != &node.residents.back()) gone = std::move(node.residents.back());
+  node.residents.pop_back();
+  recount(index);
+  ++freed_count_;
+}
+
+void Fleet::change_stay(TaskRef task, Stay from, Stay to, NodeIndex index) {
+  FleetNode& node = nodes_[index];
+  FleetNode::Resident& changed = resident(node, task, from);
+  ROTA_ASSERT(changed.spot.shared.empty());
+  changed.stay = to;
+  std::swap(changed, node.residents.back());
+  recount(index);
+  ++freed_count_;
+}
+
+FleetNode::Resident& Fleet::resident(FleetNode& node, TaskRef task, Stay stay) {
   const auto at =
       std::find_if(node.residents.begin(), node.residents.end(),
                    [&](const FleetNode::Resident& r) { return r.task == task && r.stay == stay; });
   ROTA_ASSERT(at != node.residents.end());
-  // Order does not matter: what follows from it is sums.
-  *at = std::move(node.residents.back());
-  node.residents.pop_back();
-  recount(index);
-  ++freed_count_;
+  return *at;
 }
 
 void Fleet::drop_unused_shared() {
@@ -220,9 +264,8 @@ void Fleet::drop_unused_shared() {
   with_unused_shared_.clear();
 }
 
-void Fleet::recount(NodeIndex index) {
+void Fleet::count(NodeIndex index) {
   FleetNode& node = nodes_[index];
-  unindex(index);
   node.gpus_evictable = 0;
   std::fill(node.gpu_taken.begin(), node.gpu_taken.end(), false);
   node.gpus_present = node.gpu_count;
@@ -312,8 +355,6 @@ void Fleet::recount(NodeIndex index) {
     node.gpu_taken[*gpu.gpu] = true;
   }
   node.gpu_free_amount = free_amount(node);
-  this->index(index);
-  note_change(index);
 }
 
 void Fleet::note_change(NodeIndex index) {

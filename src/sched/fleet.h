@@ -129,6 +129,9 @@ class Fleet {
   /// by number in `spot.gpus`). Returns the spot as it is.
   Spot put(TaskRef task, Stay stay, bool evictable, const Demand& demand, Spot spot);
   void remove(TaskRef task, Stay stay, NodeIndex node);
+  /// The same as taking it away and putting it back with another stay, for one that has no part of
+  /// a shared GPU.
+  void change_stay(TaskRef task, Stay from, Stay to, NodeIndex node);
   /// Nothing will be undone any more: shared GPUs that nobody is on are forgotten.
   void drop_unused_shared();
 
@@ -145,6 +148,8 @@ class Fleet {
   /// Usable nodes by free GPUs (idle and leaving), then number: the tightest fit comes first.
   using FreeIndex = std::set<std::pair<std::int64_t, NodeIndex>>;
   const FreeIndex& by_free_gpus() const { return by_free_gpus_; }
+  /// Those of them that have idle ones, in the same order.
+  const FreeIndex& with_idle_gpus() const { return with_idle_gpus_; }
   /// Of those, the ones with a GPU that is shared.
   const std::set<NodeIndex>& with_shared() const { return with_shared_; }
   /// Grows whenever anything may have come free: what found no room before may find some now.
@@ -166,6 +171,8 @@ class Fleet {
 
  private:
   static Amount size_of(const FleetNode& node);
+  FleetNode::Resident& resident(FleetNode& node, TaskRef task, Stay stay);
+  void count(NodeIndex index);
   void recount(NodeIndex index);
   void count_memory(const FleetNode& node, bool comes);
   void index(NodeIndex index);
@@ -173,7 +180,7 @@ class Fleet {
   void note_change(NodeIndex index);
 
   std::vector<FleetNode> nodes_;
-  FreeIndex by_free_gpus_;
+  FreeIndex by_free_gpus_, with_idle_gpus_;
   std::set<NodeIndex> with_shared_;
   std::vector<NodeIndex> with_unused_shared_;
   Amount total_;

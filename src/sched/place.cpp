@@ -246,7 +246,8 @@ class Placing {
       settle(ref, choice.node, choice.level);
       return true;
     }
-    if (nodes == nullptr && is_indexed(*task.demand))
+    if (is_indexed(*task.demand) &&
+        (nodes == nullptr || (nodes == options_.nodes && options_.has_all_room)))
       look_in_index(task, choice);
     else
       for (const NodeIndex node : nodes != nullptr ? *nodes : all_nodes()) {
@@ -347,10 +348,17 @@ class Placing {
     }
     const std::int64_t least = demand.gpu == Demand::Gpu::whole ? demand.devices : 1;
     if (spreads()) return look_for_emptiest(task, least, choice);
-    const auto& index = world_.fleet.by_free_gpus();
-    // The first that fits now cannot be beaten by those behind it.
-    for (auto at = index.lower_bound({least, NodeIndex{0}}); at != index.end(); ++at)
+    // In this order, the first that fits now cannot be beaten by those behind it.
+    const auto& idle = world_.fleet.with_idle_gpus();
+    if (!demand.is_shared())
+      for (auto at = idle.lower_bound({least, NodeIndex{0}}); at != idle.end(); ++at)
+        if (consider(task, at->second, choice)) return;
+    // Where none does, the first that fits at all is as good; for parts of GPUs some may still fit.
+    const auto& free = world_.fleet.by_free_gpus();
+    for (auto at = free.lower_bound({least, NodeIndex{0}}); at != free.end(); ++at) {
       if (consider(task, at->second, choice)) return;
+      if (!demand.is_shared() && choice.node == at->second) return;
+    }
   }
 
   /// Those with most free GPUs first, by number; one that is empty cannot be beaten by those

@@ -48,6 +48,21 @@ class Reservations {
   /// What tasks took and gave since a mark can be undone.
   std::size_t mark() const { return log_.size(); }
   void undo_to(std::size_t mark);
+  /// A change of what is spare; each is undone by its opposite.
+  struct Change {
+    std::uint32_t job = 0;
+    NodeIndex node = no_node;
+    const Demand* demand = nullptr;
+    std::int64_t end = 0;
+    std::int64_t sign = 0;
+  };
+  std::vector<Change> changes_since(std::size_t mark) const {
+    return {log_.begin() + static_cast<std::ptrdiff_t>(mark), log_.end()};
+  }
+  /// Those that were undone, once more.
+  void redo(const std::vector<Change>& changes) {
+    for (const Change& each : changes) change(each);
+  }
 
   /// The job's turn has come: what is kept from now on is for others behind it. Finds when and
   /// where it can start, and keeps that; nothing where no end of running jobs makes room for it.
@@ -66,14 +81,6 @@ class Reservations {
   friend class ReservationSearch;
   static bool fits(const Room& room, const Demand& demand);
 
-  /// A change of what is spare; each is undone by its opposite.
-  struct Change {
-    std::uint32_t job = 0;
-    NodeIndex node = no_node;
-    const Demand* demand = nullptr;
-    std::int64_t end = 0;
-    std::int64_t sign = 0;
-  };
   void change(const Change& change);
   void apply(const Change& change);
 

@@ -488,10 +488,10 @@ class Search {
     if (!compete(units)) return false;
     const Units lost = not_placed_again(units);
     const Units moved = not_restored(units);
-    undo();  // the rule looks at what was before
+    World::Undone done = world_.take_back_to(mark_, kept_mark_);  // the rule looks at what was
     if (!rule_.accepts(world_.estimate(world_.job(job_), wanted_), lost)) return false;
     if (rule_.pays && !rule_.pays(moved)) return false;
-    if (!compete(units)) return false;
+    world_.redo(std::move(done));
     recorded_ = touched(units);
     recorded_tasks_.clear();
     for (const Unit& unit : recorded_)
@@ -514,7 +514,7 @@ class Search {
     }
     contest.push(job_, world_.estimate(world_.job(job_), wanted_));
     for (const auto victim : victims) push_victim(contest, victim);
-    const PlaceOptions options{.nodes = &nodes, .only_promise = true};
+    const PlaceOptions options{.nodes = &nodes, .has_all_room = true, .only_promise = true};
     while (const auto next = contest.pop()) {
       if (*next == job_) {
         if (!place(world_, job_, wanted_, options)) {

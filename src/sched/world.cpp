@@ -283,15 +283,30 @@ void World::become(TaskRef ref, TaskState state, Spot spot, std::optional<Spot> 
     for (std::uint32_t i = 0; i < job.tasks.size(); ++i)
       job.tasks[i].charge = job.demand(i).charge(gpu_memory_least_);
   }
-  Task& task = job.tasks[ref.task];
+  const Task& task = job.tasks[ref.task];
   log_.push_back({ref, task});
-  detach(ref);
-  task.state = state;
-  task.spot = std::move(spot);
-  task.leaves = std::move(leaves);
-  task.evicted = evicted;
-  attach(ref);
+  change(ref, {state, evicted, std::move(spot), std::move(leaves), task.charge});
+}
+
+/// Most of them happen in a search: somebody is told to leave, and allowed to stay after all.
+void World::change(TaskRef ref, Task next) {
+  Task& task = jobs_[ref.job].tasks[ref.task];
+  const auto from = stay_of(task.state), to = stay_of(next.state);
+  const bool stays_there = from && to && !task.leaves && !next.leaves && task.spot == next.spot &&
+                           task.spot.shared.empty();
   touch(ref.job);
+  if (!stays_there) {
+    detach(ref);
+    task = std::move(next);
+    return attach(ref);
+  }
+  const SchedJob& job = jobs_[ref.job];
+  if (is_placed(task.state)) quotas.discharge(job.project, task.charge, !job.preemptible);
+  fleet.change_stay(ref, *from, *to, task.spot.node);
+  task = std::move(next);
+  if (!is_placed(task.state)) return;
+  task.charge = job.demand(ref.task).charge(fleet.at(task.spot.node).gpu_memory_mib);
+  quotas.charge(job.project, task.charge, !job.preemptible);
 }
 
 void World::start(TaskRef ref, Spot spot) {
@@ -344,11 +359,29 @@ void World::undo_to(std::size_t mark) {
   while (log_.size() > mark) {
     Change change = std::move(log_.back());
     log_.pop_back();
-    detach(change.ref);
-    jobs_[change.ref.job].tasks[change.ref.task] = std::move(change.before);
-    attach(change.ref);
-    touch(change.ref.job);
+    this->change(change.ref, std::move(change.before));
   }
+}
+
+World::Undone World::take_back_to(std::size_t mark, std::size_t kept_mark) {
+  Undone undone{{}, reservations.changes_since(kept_mark)};
+  undone.changes.reserve(log_.size() - mark);
+  while (log_.size() > mark) {
+    Change change = std::move(log_.back());
+    log_.pop_back();
+    undone.changes.emplace_back(change.ref, task(change.ref));
+    this->change(change.ref, std::move(change.before));
+  }
+  reservations.undo_to(kept_mark);
+  return undone;
+}
+
+void World::redo(Undone undone) {
+  for (auto each = undone.changes.rbegin(); each != undone.changes.rend(); ++each) {
+    log_.push_back({each->first, task(each->first)});
+    change(each->first, std::move(each->second));
+  }
+  reservations.redo(undone.kept);
 }
 
 std::vector<TaskRef> World::changed_since(std::size_t mark) const {

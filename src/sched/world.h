@@ -144,6 +144,13 @@ class World {
 
   std::size_t mark() const { return log_.size(); }
   void undo_to(std::size_t mark);
+  /// The same, and what it takes to do it all again with redo(), as long as nothing else changes.
+  struct Undone {
+    std::vector<std::pair<TaskRef, Task>> changes;
+    std::vector<Reservations::Change> kept;
+  };
+  Undone take_back_to(std::size_t mark, std::size_t kept_mark);
+  void redo(Undone undone);
   /// Ends a pass: what was started or evicted is so from now on; promises are only for one pass,
   /// the next makes them again while they hold. Nothing can be undone after that.
   void settle();
@@ -286,6 +293,7 @@ class World {
     std::vector<std::pair<std::uint32_t, NodeIndex>> tasks;
   };
   bool start_promised(const Promise& promise);
+  void change(TaskRef ref, Task next);
   void attach(TaskRef ref);
   void detach(TaskRef ref);
   void touch(std::uint32_t job);
