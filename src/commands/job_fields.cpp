@@ -95,6 +95,10 @@ constexpr auto fields = std::to_array<JobField>({
      [](Out out, View job) { append_number(out, job.preemptions); }},
     {0, "displaced", "DISPLACED", [](Out out, View job) { out += job.displaced; }},
     {0, "topology", "TOPOLOGY", [](Out out, View job) { out += text_of(*job.spec.topology); }},
+    {0, "segment", "SEGMENT",
+     [](Out out, View job) {
+       if (job.spec.topology->segment > 0) append_number(out, job.spec.topology->segment);
+     }},
     {0, "placement", "PLACEMENT",
      [](Out out, View job) {
        if (!job.place.empty()) out += job.place_level + ":" + job.place;

@@ -101,9 +101,10 @@ void write_job(JsonWriter& json, const JobView& job) {
   json.field_or_null("constraint", !wish.constraint.empty(), wish.constraint);
   json.field_or_null("nodes_min", job.spec.node_count > 0, job.spec.node_count);
   json.field_or_null("nodes_max", job.spec.is_elastic(), job.spec.node_count_max);
-  json.field_or_null("topology", !job.spec.topology->empty(), text_of(*job.spec.topology));
+  json.field_or_null("topology", job.spec.topology->names_levels(), text_of(*job.spec.topology));
   json.field_or_null("placement_level", !job.place_level.empty(), job.place_level);
   json.field_or_null("placement", !job.place.empty(), job.place);
+  json.field_or_null("segment", job.spec.topology->segment > 0, job.spec.topology->segment);
   json.end_object();
 }
 

@@ -43,6 +43,7 @@ enum : int {
   id_exclude,
   id_constraint,
   id_topology,
+  id_segment,
   id_requeue,
   id_no_requeue,
   id_wrap,
@@ -83,6 +84,8 @@ constexpr auto table = std::to_array<Option>({
      "is "
      "preferred",
      job},
+    {id_segment, 0, "segment", "S",
+     "the nodes in groups of S, each inside one place of the topology; 0: not in groups", job},
     {id_time, 't', "time", "TIME", "time limit: minutes, h:m:s, d-h:m:s, or with units (1h30m)",
      job},
     {id_output, 'o', "output", "FILE", "file for the output; default: rota-%j.out", job},
@@ -377,6 +380,10 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
       ROTA_TRY(options.topology, value_of(given, topology_parse(given.value)));
       return {};
     }
+    case id_segment: {
+      ROTA_TRY(options.segment, count_from(given));
+      return {};
+    }
     case id_gpus:
     case id_gpus_per_node:
     case id_gpu_devices:
@@ -475,6 +482,7 @@ Result<JobSpec> job_spec_from(const SubmitOptions& options, std::string_view def
   }
   if (!options.nodes.empty()) spec.nodes.edit() = options.nodes;
   if (!options.topology.empty()) spec.topology.edit() = options.topology;
+  if (options.segment > 0) spec.topology.edit().segment = options.segment;
   ROTA_CHECK(resolve_shape(options.shape, spec));
   // What the controller would refuse as a bad job is here a mistake in the options.
   if (auto valid = validate(spec); !valid) return Error{Errc::usage, valid.error().detail};

@@ -26,7 +26,8 @@ struct SubmitOptions {
   std::optional<Duration> time_limit;
   ShapeRequest shape;
   NodeWish nodes;
-  TopologyRequest topology;
+  TopologyRequest topology;  // its levels
+  std::uint32_t segment = 0;
   std::string output;
   std::string error;
   std::string directory;

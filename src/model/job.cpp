@@ -205,6 +205,26 @@ static Result<void> check_elastic(const JobSpec& spec) {
   return {};
 }
 
+/// Nodes in groups of one size.
+static Result<void> check_segment(const JobSpec& spec) {
+  const std::uint32_t size = spec.topology->segment;
+  if (size == 0) return {};
+  ROTA_CHECK(check_count("the number of nodes in a segment", size, 1, JobBounds::node_count_max));
+  if (spec.is_elastic())
+    return invalid(
+        format("segments of {} nodes cannot grow from {} to {} nodes; ask for one number "
+               "of nodes",
+               size, spec.node_count, spec.node_count_max));
+  if (spec.node_count == 0)
+    return invalid(
+        format("segments of {} nodes need a number of nodes: {}, or a multiple of it", size, size));
+  if (spec.node_count % size == 0) return {};
+  const std::uint32_t less = spec.node_count / size * size;
+  return invalid(format("{} nodes do not divide into segments of {}; ask for {} nodes",
+                        spec.node_count, size,
+                        less == 0 ? format("{}", size) : format("{} or {}", less, less + size)));
+}
+
 Result<void> validate(const JobSpec& spec) {
   ROTA_CHECK(check_word("the job's name", spec.name, false));
   ROTA_CHECK(check_word("the project", spec.project, true));
@@ -235,6 +255,7 @@ Result<void> validate(const JobSpec& spec) {
                           JobBounds::time_limit_seconds_max));
   ROTA_CHECK(validate(*spec.nodes));
   ROTA_CHECK(validate(*spec.topology));
+  ROTA_CHECK(check_segment(spec));
   if (spec.signal > JobBounds::signal_max)
     return invalid(format("the signal is {}, it must be 1 to {}, or 0 for SIGTERM", spec.signal,
                           JobBounds::signal_max));

@@ -1,5 +1,6 @@
 // model/topology_request.h - how close together in the network a job asks to lie.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -12,10 +13,14 @@ namespace rota {
 struct TopologyRequest {
   std::string required;   // all of it in one place of this level, or it waits
   std::string preferred;  // of this one if it can be, else of one as narrow as possible
+  /// Its nodes are in groups of so many; each lies in one place, of the narrower level that is
+  /// named. 0: not asked for.
+  std::uint32_t segment = 0;
 
-  bool empty() const { return required.empty() && preferred.empty(); }
+  bool names_levels() const { return !required.empty() || !preferred.empty(); }
+  bool empty() const { return !names_levels() && segment == 0; }
   friend auto operator<=>(const TopologyRequest&, const TopologyRequest&) = default;
-  static auto fields(auto& m) { return std::tie(m.required, m.preferred); }
+  static auto fields(auto& m) { return std::tie(m.required, m.preferred, m.segment); }
 };
 
 /// "required:block,preferred:rack", either or both in any order; "rack" prefers it, "none" asks for
@@ -25,7 +30,7 @@ Result<TopologyRequest> topology_parse(std::string_view text);
 /// Bounds and characters; not whether the site has such levels.
 Result<void> validate(const TopologyRequest& request);
 
-/// As topology_parse() reads it; "" for an empty one.
+/// The levels, as topology_parse() reads them; "": none.
 std::string text_of(const TopologyRequest& request);
 
 }  // namespace rota

@@ -31,6 +31,22 @@ Demand demand_of(const JobSpec& spec, std::uint32_t tasks, bool with_node) {
   return demand;
 }
 
+/// Into sets of one size, in the order of the tasks. Where they do not divide, as what is left of
+/// a job that is ending, nothing is asked of them any more.
+void cut(JobShape& shape, const Segments& segments) {
+  const auto tasks = static_cast<std::uint32_t>(shape.tasks.size());
+  if (tasks % segments.size != 0) return;
+  Group& job = shape.gang.groups.front();
+  shape.gang.sets.clear();
+  job.sets.clear();
+  for (std::uint32_t i = 0; i < tasks / segments.size; ++i) {
+    // Names stand in the order of the numbers.
+    shape.gang.sets.push_back({format("{:06}", i), segments.size, segments.wish});
+    job.sets.push_back(i);
+  }
+  for (std::uint32_t i = 0; i < tasks; ++i) shape.tasks[i].set = i / segments.size;
+}
+
 /// A gang of which every task is needed.
 std::shared_ptr<JobShape> gang_of(const std::vector<Demand>& demands, Lie lie, const NodeSet& set) {
   auto shape = std::make_shared<JobShape>();
@@ -43,6 +59,7 @@ std::shared_ptr<JobShape> gang_of(const std::vector<Demand>& demands, Lie lie, c
     if (last == nullptr || *last != demand) last = std::make_shared<const Demand>(demand);
     shape->tasks.push_back({.demand = last, .nodes = set.nodes});
   }
+  if (set.segments) cut(*shape, *set.segments);
   return shape;
 }
 
@@ -127,6 +144,25 @@ bool fits_some_area(const JobSpec& spec, std::uint32_t node_count, const World& 
   return fits;
 }
 
+/// Whether there are places for all segments that have to lie in one. Nodes count that would take
+/// the smaller parts of the job, so nothing is refused that might fit.
+bool fits_segments(const JobSpec& spec, const World& world, const NodeSet& set, Count which) {
+  if (!set.segments || !set.segments->wish.required) return true;
+  NodeSet places = set;
+  places.topology = set.segments->wish;
+  std::uint64_t found = 0;
+  for_areas(world, places, [&](const Area& area) {
+    std::uint32_t nodes = which == Count::to_come_too ? area.to_come : 0;
+    for_nodes(world.fleet, area.nodes, [&](const FleetNode& node) {
+      if (which == Count::usable && !node.usable) return;
+      if (tasks_when_empty(spec, spec.node_count, node) >= spec.task_count / spec.node_count)
+        ++nodes;
+    });
+    found += nodes / set.segments->size;
+  });
+  return found * set.segments->size >= spec.node_count;
+}
+
 /// As few nodes of the area as could ever do; 0: all of them do not.
 std::uint32_t fewest_nodes(const JobSpec& spec, const Fleet& fleet, const Area& area) {
   const std::size_t nodes = area.nodes == nullptr ? fleet.size() : area.nodes->size();
@@ -174,13 +210,17 @@ std::string request_text(const JobSpec& spec) {
   if (gpus > 0) text = format("{}{}, {}", gpu_part_text(spec.task), counted(gpus, "GPU"), text);
   if (spec.node_count > 0) text += format(" on {}", counted(spec.node_count, "node"));
   if (spec.is_elastic()) text += format(", up to {}", spec.node_count_max);
-  if (!spec.topology->required.empty()) text += format(" in one {}", spec.topology->required);
+  const TopologyRequest& wish = *spec.topology;
+  const bool is_whole = wish.segment == 0 || !wish.preferred.empty();
+  if (!wish.required.empty() && is_whole) text += format(" in one {}", wish.required);
+  if (wish.segment > 0) text += format(", {} together", wish.segment);
+  if (!wish.required.empty() && !is_whole) text += format(" in one {}", wish.required);
   return text;
 }
 
 JobShapes::Key JobShapes::key_of(const JobSpec& spec, const NodeSet& set) {
-  return {spec.task_count, spec.node_count, spec.node_count_max, spec.task,
-          spec.node,       set.id,          set.spread,          set.topology};
+  return {spec.task_count, spec.node_count, spec.node_count_max, spec.task,   spec.node,
+          set.id,          set.spread,      set.topology,        set.segments};
 }
 
 /// `nodes`: that its tasks are divided among; 0: each goes where it fits.
@@ -223,7 +263,7 @@ std::shared_ptr<const JobShape> JobShapes::shape_of(const Placement& placement,
   const auto make = [&] {
     return gang_of(demands, demands.size() > 1 ? Lie::apart : Lie::free, set);
   };
-  auto& kept = held_[HeldKey{demands, set.nodes.get(), set.spread, set.topology}];
+  auto& kept = held_[HeldKey{demands, set.nodes.get(), set.spread, set.topology, set.segments}];
   auto shape = kept.lock();
   if (shape == nullptr) kept = shape = make();
   return shape;
@@ -236,8 +276,11 @@ static Fit find_fit(const JobSpec& spec, const World& world, const NodeSet& set)
   if (!fits_some_area(spec, fixed_node_count(spec, world, anywhere), world, anywhere, Count::known))
     return Fit::never;
   const std::uint32_t nodes = fixed_node_count(spec, world, set);
-  if (fits_some_area(spec, nodes, world, set, Count::usable)) return Fit::yes;
-  if (fits_some_area(spec, nodes, world, set, Count::to_come_too)) return Fit::when_up;
+  const auto fits = [&](Count which) {
+    return fits_some_area(spec, nodes, world, set, which) && fits_segments(spec, world, set, which);
+  };
+  if (fits(Count::usable)) return Fit::yes;
+  if (fits(Count::to_come_too)) return Fit::when_up;
   return Fit::never;
 }
 
@@ -261,7 +304,7 @@ JobShapes::Renewed JobShapes::renew(const World& world) {
     spec.task_count = key.task_count;
     spec.task = key.task;
     spec.node = key.node;
-    const NodeSet set{key.set, shape->tasks.front().nodes, key.spread, key.topology};
+    const NodeSet set{key.set, shape->tasks.front().nodes, key.spread, key.topology, key.segments};
     const std::uint32_t nodes = fixed_node_count(spec, world, set);
     if (nodes == shape->tasks.size()) continue;
     auto made = make(spec, nodes, set);

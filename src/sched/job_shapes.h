@@ -53,6 +53,7 @@ class JobShapes {
     std::uint64_t set = 0;  // of nodes that it may run on: NodeSet::id
     bool spread = false;
     std::optional<TopologyWish> topology;
+    std::optional<Segments> segments;
 
     friend auto operator<=>(const Key&, const Key&) = default;
   };
@@ -68,8 +69,8 @@ class JobShapes {
 
   std::map<Key, Entry> entries_;
   /// By what they hold and where they could go instead. A list lives as long as a shape with it.
-  using HeldKey =
-      std::tuple<std::vector<Demand>, const NodeList*, bool, std::optional<TopologyWish>>;
+  using HeldKey = std::tuple<std::vector<Demand>, const NodeList*, bool,
+                             std::optional<TopologyWish>, std::optional<Segments>>;
   std::map<HeldKey, std::weak_ptr<const JobShape>> held_;
   std::size_t size_at_drop_ = 0;
 };

@@ -44,6 +44,7 @@ struct NodeSet {
   std::shared_ptr<const NodeList> nodes;  // ascending; none: all
   bool spread = false;                    // its queue wants the emptiest first, not the fullest
   std::optional<TopologyWish> topology;   // how close together; not for NodeRules to say
+  std::optional<Segments> segments;       // groups of its nodes that are closer; the same
 };
 
 class NodeRules {

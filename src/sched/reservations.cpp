@@ -23,6 +23,11 @@ class ReservationSearch {
     demand_ = task_->demand.get();
     wanted_ = static_cast<std::int64_t>(shape_.is_elastic() ? shape_.gang.sets.front().minimum
                                                             : shape_.tasks.size());
+    group_ = wanted_;
+    if (const TopologyWish* wish = shape_.gang.required_of_sets()) {
+      wish_ = wish;
+      group_ = shape_.gang.sets.front().minimum;
+    }
     if (wish_ != nullptr) topology_ = &world.topologies[wish_->topology];
     found_.resize(topology_ == nullptr ? 1 : topology_->size());
   }
@@ -33,13 +38,13 @@ class ReservationSearch {
     for_nodes([this](NodeIndex node) { count(node); });
     std::int64_t start = world_.now;
     for (const auto& [end, job] : world_.ends()) {
-      if (area_) break;
+      if (has_enough()) break;
       start = std::max(world_.now, end);
       const SchedJob& ending = world_.job(job);
       for (std::uint32_t i = 0; i < ending.tasks.size(); ++i)
         if (is_active(ending.tasks[i].state)) free(ending.tasks[i].spot.node, ending.demand(i));
     }
-    if (!area_) return;
+    if (!has_enough()) return;
     kept_.all_.push_back({job_, start});
     keep(start);
   }
@@ -76,18 +81,26 @@ class ReservationSearch {
     return std::max<std::int64_t>(0, tasks);
   }
 
-  /// All of the job has to be in one of these: the places of the level that it requires, else the
-  /// whole cluster. None: the node is outside of them.
+  /// All of the job, or each of its segments, has to be in one of these: the places of the level
+  /// that it requires, else the whole cluster. None: the node is outside of them.
   std::optional<std::uint32_t> area_of(NodeIndex index) const {
     return topology_ == nullptr ? 0 : topology_->place_of(index, *wish_->required);
   }
 
   void count(NodeIndex index) {
     const auto area = area_of(index);
-    if (!area) return;
-    found_[*area] += tasks_on(index);
-    if (!area_ && found_[*area] >= wanted_) area_ = area;
+    if (area) add(*area, tasks_on(index));
   }
+
+  void add(std::uint32_t area, std::int64_t tasks) {
+    groups_ -= found_[area] / group_;
+    found_[area] += tasks;
+    const std::int64_t groups = found_[area] / group_;
+    groups_ += groups;
+    if (groups > 0 && std::find(areas_.begin(), areas_.end(), area) == areas_.end())
+      areas_.push_back(area);
+  }
+  bool has_enough() const { return groups_ * group_ >= wanted_; }
 
   /// What is kept for jobs before this one is not there for it, whenever it starts.
   std::int64_t tasks_on(NodeIndex index) const {
@@ -102,7 +115,7 @@ class ReservationSearch {
   void free(NodeIndex index, const Demand& demand) {
     const auto area = area_of(index);
     if (!task_->may_run_on(index) || !area) return;
-    found_[*area] -= tasks_on(index);
+    add(*area, -tasks_on(index));
     Room& freed = freed_[index];
     freed.gpus += demand.whole_gpus();
     freed.cpu += demand.cpu_milli;
@@ -116,29 +129,39 @@ class ReservationSearch {
       std::int64_t gpus, cpu;
       NodeIndex node;
       std::int64_t tasks;
+      std::uint32_t area;
     };
     std::vector<Choice> choices;
     for_nodes([&](NodeIndex node) {
-      if (area_of(node) != area_) return;
-      const std::int64_t tasks = tasks_on(node);
+      const auto area = area_of(node);
+      const std::int64_t tasks = area ? tasks_on(node) : 0;
       if (tasks == 0) return;
       const Room room = room_on(node);
-      choices.push_back({room.gpus, room.cpu, node, tasks});
+      choices.push_back({room.gpus, room.cpu, node, tasks, *area});
     });
     std::sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) {
       return std::tie(a.gpus, a.cpu, a.node) < std::tie(b.gpus, b.cpu, b.node);
     });
     std::int64_t left = wanted_;
-    for (const Choice& choice : choices) {
-      if (left == 0) return;
-      const std::int64_t tasks = std::min(left, choice.tasks);
-      Room spare = room_on(choice.node);
-      spare.gpus -= tasks * demand_->whole_gpus();
-      spare.cpu -= tasks * demand_->cpu_milli;
-      spare.memory -= tasks * demand_->memory_bytes;
-      kept_.holds_[choice.node].push_back({job_, kept_.all_.size() - 1, start, spare});
-      left -= tasks;
+    for (const std::uint32_t area : areas_) {
+      std::int64_t here = std::min(left, found_[area] / group_ * group_);
+      left -= here;
+      for (const Choice& choice : choices) {
+        if (here == 0) break;
+        if (choice.area != area) continue;
+        const std::int64_t tasks = std::min(here, choice.tasks);
+        keep_on(choice.node, tasks, start);
+        here -= tasks;
+      }
     }
+  }
+
+  void keep_on(NodeIndex node, std::int64_t tasks, std::int64_t start) {
+    Room spare = room_on(node);
+    spare.gpus -= tasks * demand_->whole_gpus();
+    spare.cpu -= tasks * demand_->cpu_milli;
+    spare.memory -= tasks * demand_->memory_bytes;
+    kept_.holds_[node].push_back({job_, kept_.all_.size() - 1, start, spare});
   }
 
   const World& world_;
@@ -150,8 +173,10 @@ class ReservationSearch {
   std::int64_t wanted_ = 0;
   const TopologyWish* wish_;            // that requires a level; else none
   const Topology* topology_ = nullptr;  // the same
+  std::int64_t group_ = 0;              // tasks that go together: all, or those of a segment
   std::vector<std::int64_t> found_;     // by area
-  std::optional<std::uint32_t> area_;   // the first where all have room
+  std::int64_t groups_ = 0;             // that have room in some area
+  std::vector<std::uint32_t> areas_;    // that have room for one, the first first
   std::map<NodeIndex, Room> freed_;
 };
 

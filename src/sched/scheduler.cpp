@@ -219,6 +219,7 @@ NodeSet Scheduler::set_of(const JobSpec& spec, const std::vector<NodeId>& avoid)
   std::sort(nodes.begin(), nodes.end());
   NodeSet set = node_rules_.set_of(spec, std::move(nodes));
   set.topology = wish_of(*spec.topology, topology());
+  set.segments = segments_of(*spec.topology, topology());
   return set;
 }
 
@@ -304,6 +305,15 @@ std::vector<Task> Scheduler::elastic_tasks(const Job& job, bool is_ending) const
   return tasks;
 }
 
+/// Every group of them in one place, if they have to be.
+bool Scheduler::lie_together(const std::vector<NodeId>& nodes, const Segments& segments) const {
+  if (!segments.wish.required || nodes.size() % segments.size != 0) return true;
+  for (auto at = nodes.begin(); at != nodes.end(); at += segments.size)
+    if (topology().at(place_of_all({at, at + segments.size})).depth <= *segments.wish.required)
+      return false;
+  return true;
+}
+
 void Scheduler::add_holding(const Job& job, bool is_ending, std::int64_t now) {
   const Placement& placement = job.last->placement;
   SchedJob made = sched_job(job);
@@ -314,6 +324,7 @@ void Scheduler::add_holding(const Job& job, bool is_ending, std::int64_t now) {
   if (set.topology && set.topology->required &&
       topology().at(place_of_all(nodes)).depth <= *set.topology->required)
     set.topology.reset();
+  if (set.segments && !lie_together(nodes, *set.segments)) set.segments.reset();
   if (job.spec.is_elastic()) {
     made.tasks = elastic_tasks(job, is_ending);
     made.shape = shapes_.shape_of(job.spec, world_, set);

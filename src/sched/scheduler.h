@@ -153,6 +153,7 @@ class Scheduler {
   std::uint32_t user_of(const std::string& project, const std::string& user);
   std::vector<Task> tasks_holding(const Placement& placement, TaskState state) const;
   Task task_holding(const NodePart& part, TaskState state) const;
+  bool lie_together(const std::vector<NodeId>& nodes, const Segments& segments) const;
   std::vector<Task> elastic_tasks(const Job& job, bool is_ending) const;
   Placement placement_of(const SchedJob& job, bool grows) const;
   void leave(std::uint32_t number);
@@ -162,6 +163,7 @@ class Scheduler {
   const std::string& free_text(const NodeSet& set) const;
   std::string fit_text(const JobSpec& spec, Fit fit) const;
   std::string places_text(const JobSpec& spec, const NodeSet& set) const;
+  std::string segment_fit_text(Fit fit, const NodeSet& set, const std::string& which) const;
   std::string required_fit_text(const JobSpec& spec, Fit fit, const NodeSet& set,
                                 const std::string& which) const;
   std::string quota_text(const Job& job, const WaitCause& cause) const;

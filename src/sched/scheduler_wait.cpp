@@ -108,7 +108,7 @@ std::string Scheduler::never_text(const JobSpec& spec) const {
       spec.task.gpu_memory_mib == 0
           ? ""
           : format(" of up to {}", size_format(static_cast<std::uint64_t>(memory_most) << 20)),
-      cpus_most, spec.topology->required.empty() ? "" : "; " + places_text(spec, set));
+      cpus_most, set.topology && set.topology->required ? "; " + places_text(spec, set) : "");
 }
 
 /// What places of the level that is required have, at most.
@@ -138,6 +138,26 @@ std::string Scheduler::required_fit_text(const JobSpec& spec, Fit fit, const Nod
   }
 }
 
+/// What its waiting has to do with groups of nodes that have to lie together.
+std::string Scheduler::segment_fit_text(Fit fit, const NodeSet& set,
+                                        const std::string& which) const {
+  const std::uint32_t level = *set.segments->wish.required;
+  if (level >= topology().levels().size())
+    return "rota.yaml has no place for its segments in its topology now";
+  const std::string& name = topology().levels()[level];
+  switch (fit) {
+    case Fit::when_up:
+      return format("each {} together in one {} only with nodes{} that are not up now",
+                    set.segments->size, name, which);
+    case Fit::never:
+      return format("more than the known nodes{} have with {} together in one {}", which,
+                    set.segments->size, name);
+    default:
+      return format("too few places have {} nodes{} free together in one {}; {}",
+                    set.segments->size, which, name, free_text(set));
+  }
+}
+
 /// Where it may run, and what that has to do with its waiting.
 std::string Scheduler::fit_text(const JobSpec& spec, Fit fit) const {
   std::string which = node_rules_.rule_of(spec).text();
@@ -145,6 +165,8 @@ std::string Scheduler::fit_text(const JobSpec& spec, Fit fit) const {
   const NodeSet set = set_of(spec);
   if (set.topology && set.topology->required && fit != Fit::no_node)
     return required_fit_text(spec, fit, set, which);
+  if (set.segments && set.segments->wish.required && fit != Fit::no_node)
+    return segment_fit_text(fit, set, which);
   switch (fit) {
     case Fit::no_node:
       return format("no node{} is known", which);

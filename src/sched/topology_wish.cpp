@@ -1,6 +1,8 @@
 // sched/topology_wish.cpp - names of levels become their numbers.
 #include "sched/topology_wish.h"
 
+#include <algorithm>
+
 #include "common/escape.h"
 #include "common/format.h"
 #include "common/nearest.h"
@@ -18,6 +20,35 @@ Result<std::uint32_t> level_of(const std::string& name, const Topology& topology
                format("the topology has no level {}; {}", quoted(name), suggestion(name, known))};
 }
 
+std::size_t nodes_most(const Topology& topology, std::uint32_t level) {
+  std::size_t most = 0;
+  for (const std::uint32_t place : topology.places_of(level))
+    most = std::max(most, topology.at(place).nodes.size() + topology.at(place).to_come);
+  return most;
+}
+
+/// The narrowest level with a place of so many nodes; as many as there are levels: none has.
+std::uint32_t level_with(const Topology& topology, std::uint32_t nodes) {
+  const auto levels = static_cast<std::uint32_t>(topology.levels().size());
+  for (std::uint32_t level = levels; level-- > 0;)
+    if (nodes_most(topology, level) >= nodes) return level;
+  return levels;
+}
+
+/// Places for segments that have to lie in one.
+Result<void> check_segment(const TopologyRequest& request, const Topology& topology) {
+  const bool is_required = request.preferred.empty();
+  if (request.segment == 0 || !is_required) return {};
+  const auto named = topology.level_named(request.required);
+  const std::uint32_t level = named ? *named : level_with(topology, request.segment);
+  const std::uint32_t shown = level < topology.levels().size() ? level : 0;
+  const std::size_t most = nodes_most(topology, shown);
+  if (most >= request.segment) return {};
+  return Error{Errc::never_fits,
+               format("a segment of {} nodes must lie in one {}, and the largest has {}",
+                      request.segment, topology.levels()[shown], most)};
+}
+
 }  // namespace
 
 Result<void> check(const TopologyRequest& request, const Topology& topology) {
@@ -26,7 +57,7 @@ Result<void> check(const TopologyRequest& request, const Topology& topology) {
     return Error{Errc::unsupported,
                  format("rota.yaml of the controller says nothing of a topology, so no job can ask "
                         "for {}",
-                        quoted(text_of(request)))};
+                        request.names_levels() ? quoted(text_of(request)) : "segments")};
   ROTA_TRY(const std::uint32_t required, level_of(request.required, topology, 0));
   ROTA_TRY(const std::uint32_t preferred, level_of(request.preferred, topology, required));
   if (preferred < required)
@@ -36,11 +67,28 @@ Result<void> check(const TopologyRequest& request, const Topology& topology) {
                "that is narrower than the one required: {}",
                request.required, request.preferred, quoted("preferred:" + request.preferred),
                fmt::join(topology.levels(), " > "))};
-  return {};
+  return check_segment(request, topology);
+}
+
+std::optional<Segments> segments_of(const TopologyRequest& request, const Topology& topology) {
+  if (request.segment == 0) return std::nullopt;
+  TopologyRequest own = request;
+  own.segment = 0;
+  if (!own.preferred.empty()) own.required.clear();  // that is the whole job's
+  Segments segments{request.segment, {}};
+  if (own.names_levels())
+    segments.wish = wish_of(own, topology).value_or(TopologyWish{});
+  else
+    segments.wish.required = level_with(topology, request.segment);
+  return segments;
 }
 
 std::optional<TopologyWish> wish_of(const TopologyRequest& request, const Topology& topology) {
   TopologyWish wish;
+  if (request.segment > 0) {  // of two levels its groups have the narrower one
+    if (request.required.empty() || request.preferred.empty()) return std::nullopt;
+    return wish_of({.required = request.required}, topology);
+  }
   if (!request.preferred.empty()) wish.preferred = topology.level_named(request.preferred);
   if (!request.required.empty()) {
     const auto beyond = static_cast<std::uint32_t>(topology.levels().size());

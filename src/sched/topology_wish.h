@@ -16,4 +16,9 @@ Result<void> check(const TopologyRequest& request, const Topology& topology);
 /// does not count, and what it requires is nowhere.
 std::optional<TopologyWish> wish_of(const TopologyRequest& request, const Topology& topology);
 
+/// What its groups of nodes ask for; none: it has no such groups. They have the narrower of the
+/// levels that are named, the whole job the wider one. Where none is named, they have to lie in
+/// one place of the narrowest level that has a place with so many nodes.
+std::optional<Segments> segments_of(const TopologyRequest& request, const Topology& topology);
+
 }  // namespace rota::sched

@@ -45,6 +45,14 @@ struct TopologyWish {
   friend auto operator<=>(const TopologyWish&, const TopologyWish&) = default;
 };
 
+/// A gang in groups of so many tasks, each of which lies together.
+struct Segments {
+  std::uint32_t size = 0;
+  TopologyWish wish;  // of each group
+
+  friend auto operator<=>(const Segments&, const Segments&) = default;
+};
+
 /// Tasks that are alike to their gang, e.g. the workers.
 struct TaskSet {
   std::string name;
@@ -71,6 +79,11 @@ struct Gang {
   const TopologyWish* required_topology() const {
     const auto& wish = groups.front().topology;
     return wish && wish->required ? &*wish : nullptr;
+  }
+  /// The same of its first set, where only sets have one.
+  const TopologyWish* required_of_sets() const {
+    const auto& wish = sets.front().topology;
+    return !groups.front().topology && wish && wish->required ? &*wish : nullptr;
   }
 };
 

@@ -125,6 +125,13 @@ void World::choose_topology(JobSpec& spec) {
                          static_cast<int>(spec.gpu_devices()) <=
                              static_cast<int>(nodes_per_rack - 1) * options_.gpus_per_node;
   TopologyRequest& request = spec.topology.edit();
+  // Every full rack has a pair, whoever is kept off one of its nodes.
+  if (!spec.is_elastic() && spec.node_count > 0 && spec.node_count % 2 == 0 &&
+      spec.node_count / 2 <= nodes_.size() / nodes_per_rack && chance(0.5)) {
+    request.segment = 2;
+    if (chance(0.5)) (chance(0.5) ? request.required : request.preferred) = "rack";
+    return;
+  }
   (fits_rack && chance(0.6) ? request.required : request.preferred) = "rack";
 }
 

@@ -42,8 +42,18 @@ std::string World::check_engine() const {
     std::set<std::size_t> racks;
     for (const auto& part : job.last->placement)
       racks.insert(rack_of(engine_->nodes().at(part.node).identity.name));
-    if (!job.spec.topology->required.empty() && racks.size() > 1)
+    const TopologyRequest& wish = *job.spec.topology;
+    if (!wish.required.empty() && wish.segment == 0 && racks.size() > 1)
       return format("job {} requires one rack and is in {}", id.value, racks.size());
+    if (wish.segment > 0 && wish.preferred.empty()) {
+      std::map<std::uint32_t, std::set<std::size_t>> of_segments;
+      for (const auto& part : job.last->placement)
+        of_segments[part.task_first / job.spec.tasks_per_node() / wish.segment].insert(
+            rack_of(engine_->nodes().at(part.node).identity.name));
+      for (const auto& [segment, its_racks] : of_segments)
+        if (its_racks.size() > 1)
+          return format("segment {} of job {} is in {} racks", segment, id.value, its_racks.size());
+    }
     for (const auto& part : job.last->placement) {
       Held& node = held[part.node];
       node.cpus += part.cpu_count;

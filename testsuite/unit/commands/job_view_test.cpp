@@ -68,6 +68,9 @@ TEST(JobFormat, QueueAndPriority) {
 TEST(JobFormat, WhereItLies) {
   EXPECT_EQ(line_of("[%{topology}] [%{placement}]", running_job()),
             "[TOPOLOGY] [PLACEMENT]\n[preferred:rack] [rack:b1/r2]\n");
+  JobView segmented = waiting_job();
+  segmented.spec.topology.edit().segment = 8;
+  EXPECT_EQ(line_of("[%{topology}] [%{segment}]", segmented), "[TOPOLOGY] [SEGMENT]\n[] [8]\n");
   EXPECT_EQ(line_of("[%{topology}] [%{placement}]", waiting_job()),
             "[TOPOLOGY] [PLACEMENT]\n[] []\n");
 }
@@ -116,7 +119,8 @@ TEST(JobJson, ARunningJob) {
       R"("queue":null,"priority":50,"preemptible":true,"preemptions":0,"displaced":null,)"
       R"("expected_start_time":null,"nodelist":null,"exclude":null,"constraint":null,)"
       R"("nodes_min":2,"nodes_max":null,)"
-      R"("topology":"preferred:rack","placement_level":"rack","placement":"b1/r2"})");
+      R"("topology":"preferred:rack","placement_level":"rack","placement":"b1/r2",)"
+      R"("segment":null})");
 }
 
 TEST(JobJson, AWaitingJob) {
@@ -131,7 +135,7 @@ TEST(JobJson, AWaitingJob) {
       R"("expected_start_time":"2026-11-16T03:00:00Z",)"
       R"("nodelist":"dgx[1-4]","exclude":"dgx2","constraint":"v100&lab",)"
       R"("nodes_min":null,"nodes_max":null,)"
-      R"("topology":null,"placement_level":null,"placement":null})");
+      R"("topology":null,"placement_level":null,"placement":null,"segment":null})");
 }
 
 TEST(JobJson, HowAJobEnded) {

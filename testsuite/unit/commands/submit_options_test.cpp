@@ -29,7 +29,8 @@ std::string text_of(const JobSpec& spec) {
   if (spec.signal != 0) text += format(", signal {}@{}", spec.signal, spec.signal_seconds);
   if (spec.grace_seconds >= 0) text += format(", grace {} s", spec.grace_seconds);
   if (!spec.nodes->empty()) text += ", " + rota::text_of(*spec.nodes);
-  if (!spec.topology->empty()) text += ", " + rota::text_of(*spec.topology);
+  if (spec.topology->names_levels()) text += ", " + rota::text_of(*spec.topology);
+  if (spec.topology->segment > 0) text += rota::format(", segments of {}", spec.topology->segment);
   return text;
 }
 
@@ -237,6 +238,23 @@ TEST(SubmitOptions, Topology) {
   EXPECT_EQ(line("--topology=must:rack"),
             "--topology: 'must:rack': 'must' is neither 'required' nor 'preferred'; write "
             "required:LEVEL, preferred:LEVEL or both with ',' between");
+}
+
+TEST(SubmitOptions, Segments) {
+  const std::string plain = "job.sh in default, train, 4 nodes, 4 tasks, 0+0 GPUs";
+  EXPECT_EQ(line("-N 4 --segment=2"), plain + ", segments of 2");
+  EXPECT_EQ(line("--segment=2 -N 4 --topology=rack"), plain + ", preferred:rack, segments of 2");
+  EXPECT_EQ(job("#ROTA --segment 2\n", {}, "-N 4"), plain + ", segments of 2");
+  EXPECT_EQ(job("#ROTA --segment 2\n", {}, "-N 4 --segment=0"), plain);
+  EXPECT_EQ(job("", {"ROTA_SUBMIT_SEGMENT=4"}, "-N 4"), plain + ", segments of 4");
+  EXPECT_EQ(line("-N 5 --segment=2"),
+            "5 nodes do not divide into segments of 2; ask for 4 or 6 nodes");
+  EXPECT_EQ(line("-N 2 --segment=3"), "2 nodes do not divide into segments of 3; ask for 3 nodes");
+  EXPECT_EQ(line("-n 4 --segment=2"),
+            "segments of 2 nodes need a number of nodes: 2, or a multiple of it");
+  EXPECT_EQ(line("-N 2-4 --segment=2"),
+            "segments of 2 nodes cannot grow from 2 to 4 nodes; ask for one number of nodes");
+  EXPECT_EQ(line("-N 2 --segment=two").substr(0, 11), "--segment: ");
 }
 
 }  // namespace

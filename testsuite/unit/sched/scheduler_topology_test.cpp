@@ -192,6 +192,102 @@ TEST(SchedulerTopology, RequiredBoundsWherePreferredClimbs) {
   EXPECT_EQ(cluster.plan(), "");
 }
 
+JobSpec segmented(const std::string& topology, std::uint32_t nodes, std::uint32_t segment) {
+  JobSpec spec = Cluster::spec_of(topology, nodes, nodes, 4);
+  spec.topology.edit().segment = segment;
+  return spec;
+}
+
+// Racks of two: packed, a gang of four would lie on n1 to n4, of three racks.
+TEST(SchedulerSegments, EachInOneRackByDefault) {
+  Cluster cluster(8);
+  cluster.pin(0);
+  EXPECT_EQ(cluster.plan(), "1 on n0");
+  cluster.submit(segmented("none", 4, 2));
+  EXPECT_EQ(cluster.plan(), "2 on n2 n3 n4 n5");
+  cluster.submit(segmented("none", 4, 2));
+  EXPECT_EQ(cluster.plan(), "");
+  EXPECT_EQ(cluster.why(3),
+            "Resources: needs 16 GPUs, 4 tasks of 1 CPU on 4 nodes, 2 together: too few places "
+            "have 2 nodes free together in one rack; 12 GPUs and 507 CPUs are free, at most 4 GPUs "
+            "on one node");
+  cluster.end(1);
+  EXPECT_EQ(cluster.plan(), "3 on n0 n1 n6 n7");
+}
+
+// Three nodes are more than a rack has: then each group has a block.
+TEST(SchedulerSegments, TheNarrowestLevelThatIsLargeEnough) {
+  Cluster cluster(12);
+  cluster.pin(0);
+  cluster.pin(4);
+  EXPECT_EQ(cluster.plan(), "1 on n0; 2 on n4");
+  cluster.submit(segmented("none", 6, 3));
+  EXPECT_EQ(cluster.plan(), "3 on n1 n2 n3 n5 n6 n7");
+}
+
+TEST(SchedulerSegments, LevelsThatAreNamed) {
+  {  // required: of each group
+    Cluster cluster(8);
+    cluster.submit(segmented("required:block", 4, 2));
+    EXPECT_EQ(cluster.plan(), "1 on n0 n1 n2 n3");
+  }
+  {  // preferred: a group climbs where it has to
+    Cluster cluster(4);
+    cluster.pin(0);
+    cluster.pin(2);
+    EXPECT_EQ(cluster.plan(), "1 on n0; 2 on n2");
+    cluster.submit(segmented("rack", 2, 2));
+    EXPECT_EQ(cluster.plan(), "3 on n3 n1");
+  }
+  {  // both: groups in racks, all of it in one block
+    Cluster cluster(8);
+    cluster.pin(0);
+    cluster.pin(5);
+    EXPECT_EQ(cluster.plan(), "1 on n0; 2 on n5");
+    cluster.submit(segmented("required:block,preferred:rack", 4, 2));
+    EXPECT_EQ(cluster.plan(), "");
+    cluster.end(2);
+    EXPECT_EQ(cluster.plan(), "3 on n4 n5 n6 n7");
+  }
+}
+
+TEST(SchedulerSegments, WhatNoPlaceHoldsIsRefused) {
+  Cluster cluster(8);
+  const Topology& topology = cluster.scheduler().topology();
+  const auto refusal = [&](const JobSpec& spec) {
+    const auto checked = check(*spec.topology, topology);
+    return checked ? std::string() : checked.error().detail;
+  };
+  EXPECT_EQ(refusal(segmented("none", 8, 4)), "");
+  EXPECT_EQ(refusal(segmented("required:rack", 8, 4)),
+            "a segment of 4 nodes must lie in one rack, and the largest has 2");
+  EXPECT_EQ(refusal(segmented("none", 8, 8)),
+            "a segment of 8 nodes must lie in one block, and the largest has 4");
+  EXPECT_EQ(cluster.scheduler().fit_of(segmented("none", 8, 4)), Fit::yes);
+  // A block of four has one group of three.
+  EXPECT_EQ(cluster.scheduler().fit_of(segmented("none", 6, 3)), Fit::yes);
+  EXPECT_EQ(cluster.scheduler().fit_of(segmented("none", 9, 3)), Fit::never);
+  const NetworkTopology flat;
+  const auto checked = check(*segmented("none", 2, 2).topology, Topology(flat));
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().detail,
+            "rota.yaml of the controller says nothing of a topology, so no job can ask for "
+            "segments");
+}
+
+// The place that is kept for it has groups too: n1 and n2 come free first, and are no rack.
+TEST(SchedulerSegments, APlaceKeptInTimeIsOfWholeGroups) {
+  Cluster cluster(4);
+  cluster.pin(0, 4, "default", 1000);
+  cluster.pin(1, 4, "default", 100);
+  cluster.pin(2, 4, "default", 200);
+  cluster.pin(3, 4, "default", 500);
+  EXPECT_EQ(cluster.plan(), "1 on n0; 2 on n1; 3 on n2; 4 on n3");
+  cluster.submit(segmented("none", 2, 2));
+  EXPECT_EQ(cluster.plan(), "");
+  EXPECT_EQ(cluster.scheduler().expected_start(JobId{5}), 1500);
+}
+
 // Tasks without a number of nodes, on as few as possible: of one rack, and of
 // few racks.
 TEST(SchedulerTopology, TasksThatLieOnFewNodes) {
