@@ -75,7 +75,7 @@ ok "stop once more" minicluster stop "$long"
 
 # Mistakes are told.
 like "$(minicluster start "$test_dir/x" --nodes 0 2>&1)" "--nodes '0': a number from 1" "no nodes"
-like "$(minicluster start "$test_dir/x" --model dgx9 2>&1)" "unknown model 'dgx9': use dgx1" "no such model"
+like "$(minicluster start "$test_dir/x" --model dgx9 2>&1)" "unknown model 'dgx9': use one of a10, .*dgx1-v100-32gb" "no such model"
 printf 'jobs:\n  kil_wait: 1s\n' >"$test_dir/keys.yaml"
 like "$(minicluster start "$test_dir/x" --config "$test_dir/keys.yaml" 2>&1)" \
   "keys.yaml:2:3: .*did you mean 'jobs.kill_wait'" "a key that is not known"
