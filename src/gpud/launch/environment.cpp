@@ -82,8 +82,9 @@ static_assert(std::is_sorted(job_names.begin(), job_names.end()));
 bool is_ours(std::string_view variable, bool slurm) {
   const std::string_view name = variable.substr(0, variable.find('='));
   if (name.size() == variable.size()) return true;  // no value: not a variable at all
-  for (const std::string_view other : {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
-                                       "NVIDIA_DRIVER_CAPABILITIES", "SLURMD_NODENAME"})
+  for (const std::string_view other :
+       {"CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
+        "NVIDIA_DRIVER_CAPABILITIES", "SLURMD_NODENAME"})
     if (name == other) return true;
   for (const std::string_view prefix : {"ROTA_", "SLURM_"}) {
     if (!name.starts_with(prefix) || (prefix == "SLURM_" && !slurm)) continue;
@@ -262,6 +263,8 @@ std::vector<std::string> task_environment(const proto::LaunchRun& launch,
     set.both("STEP_TASKS_PER_NODE", repeated_list(launch.tasks_per_node));
   }
   const std::vector<std::string> gpus = gpus_of(launch, local);
+  set.plain("CUDA_DEVICE_ORDER",
+            "PCI_BUS_ID");  // NVML's order; by itself CUDA has the fastest first
   set.plain("CUDA_VISIBLE_DEVICES", joined(gpus));
   set.plain("NVIDIA_VISIBLE_DEVICES", gpus.empty() ? "void" : joined(gpus));
   set.plain("NVIDIA_DRIVER_CAPABILITIES", "compute,utility");

@@ -101,6 +101,7 @@ TEST(Environment, EveryTaskHasItsNumbersAndItsGpus) {
             "STEP_NUM_NODES=3\nSTEP_NUM_TASKS=5\nSTEP_TASKS_PER_NODE=2(x2),1\n");
   EXPECT_EQ(with(env.task(0), "CUDA_VISIBLE_DEVICES="), "GPU-a\n");
   EXPECT_EQ(with(env.task(1), "CUDA_VISIBLE_DEVICES="), "GPU-b\n");
+  EXPECT_EQ(with(env.task(1), "CUDA_DEVICE_ORDER="), "PCI_BUS_ID\n");
   EXPECT_EQ(with(env.task(1), "NVIDIA_"),
             "DRIVER_CAPABILITIES=compute,utility\nVISIBLE_DEVICES=GPU-b\n");
 }
