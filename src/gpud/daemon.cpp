@@ -49,9 +49,8 @@ bool has_device_files(const std::vector<Gpu>& gpus) {
 }
 
 /// What the facts say of closing GPUs' files to jobs that do not have them.
-Result<void> settle_gates(const std::string& wish, const std::vector<Gpu>& gpus, NodeFacts& facts) {
-  for (const Gpu& gpu : gpus) facts.gpu_minors[gpu.uuid] = gpu.minor;
-  facts.closes_gpus = wish == "always" || (wish == "auto" && has_device_files(gpus));
+Result<void> settle_gates(const std::string& wish, NodeFacts& facts) {
+  facts.closes_gpus = wish == "always" || (wish == "auto" && has_device_files(facts.gpus));
   if (!facts.closes_gpus || !facts.cgroups.devices.empty()) return {};
   const std::string& why = facts.cgroups.device_trouble;
   if (wish == "always")
@@ -122,7 +121,7 @@ Result<void> Daemon::make_shell() {
   facts.spool_dir = spool.directory();
   facts.scripts_dir = spool.scripts_directory();
   facts.binds_cpus = inventory.this_system;
-  facts.shares.gpus = inventory.node.gpus;
+  facts.gpus = inventory.node.gpus;
   facts.shares.shim_dir = shim_directory();
   facts.shares.driver = find_driver(config_.node_nvml);
   facts.cgroups = cgroup_prepare(cgroup_mounts(file_read("/proc/mounts"), config_.node_cgroup),
@@ -132,7 +131,7 @@ Result<void> Daemon::make_shell() {
   else if (!facts.cgroups.trouble.empty())
     log::warning("{}", facts.cgroups.trouble);
 
-  ROTA_CHECK(settle_gates(config_.node_close_gpus, inventory.node.gpus, facts));
+  ROTA_CHECK(settle_gates(config_.node_close_gpus, facts));
 
   Shell::Options options;
   options.identity.name = name;

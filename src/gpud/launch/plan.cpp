@@ -67,9 +67,9 @@ Result<std::vector<TaskOrder>> plan_tasks(const proto::LaunchRun& launch,
 DeviceGate gate_for(const std::vector<std::string>& gpu_uuids, const NodeFacts& facts) {
   DeviceGate gate;
   gate.is_closed = facts.closes_gpus;
-  for (const auto& [uuid, minor] : facts.gpu_minors) {
-    const bool own = std::find(gpu_uuids.begin(), gpu_uuids.end(), uuid) != gpu_uuids.end();
-    (own ? gate.open : gate.shut).push_back(minor);
+  for (const Gpu& gpu : facts.gpus) {
+    const bool own = std::ranges::find(gpu_uuids, gpu.uuid) != gpu_uuids.end();
+    (own ? gate.open : gate.shut).push_back(gpu.minor);
   }
   return gate;
 }
@@ -86,8 +86,8 @@ Result<ShareOrder> plan_share(const proto::LaunchRun& launch, const NodeFacts& f
                  format("parts of {} GPUs on one node; at most {} are possible",
                         launch.gpu_uuids.size(), int{rota_region_gpu_max})};
   for (const std::string& uuid : launch.gpu_uuids) {
-    const auto gpu = std::ranges::find(facts.shares.gpus, uuid, &Gpu::uuid);
-    if (gpu == facts.shares.gpus.end() || !uuid_bytes(uuid))
+    const auto gpu = std::ranges::find(facts.gpus, uuid, &Gpu::uuid);
+    if (gpu == facts.gpus.end() || !uuid_bytes(uuid))
       return Error{Errc::unsupported, format("this node knows no GPU '{}' to share", uuid)};
     GpuShare& own = share.gpus.emplace_back();
     own.uuid = uuid;

@@ -1,6 +1,5 @@
 // gpud/launch/plan.h - a launch from the controller made into an order for rstepd.
 #pragma once
-#include <map>
 #include <string>
 #include <vector>
 
@@ -15,7 +14,6 @@ namespace rota::gpud {
 
 /// What a job with a part of a GPU needs of the node.
 struct ShareFacts {
-  std::vector<Gpu> gpus;
   std::string shim_dir;  // "": this rgpud has no shim, and refuses such jobs
   DriverFiles driver;
 };
@@ -27,10 +25,10 @@ struct NodeFacts {
   std::string spool_dir;
   std::string scripts_dir;
   CgroupBase cgroups;
+  std::vector<Gpu> gpus;
   ShareFacts shares;
   bool binds_cpus = true;    // false on a described machine, whose CPUs are not there
   bool closes_gpus = false;  // jobs may open the files of their own GPUs only
-  std::map<std::string, std::uint32_t> gpu_minors;  // by UUID
 };
 
 /// Everything rstepd needs, looked up and spelled out. Fails with launch_failed and the reason when

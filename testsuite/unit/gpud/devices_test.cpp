@@ -31,7 +31,11 @@ class Gates : public ::testing::Test {
     }
     NodeFacts& facts = rgpud.facts();
     facts.closes_gpus = true;
-    facts.gpu_minors = {{"GPU-a", 0}, {"GPU-b", 1}, {"GPU-c", 2}};
+    for (const std::uint32_t minor : {0U, 1U, 2U}) {
+      Gpu& gpu = facts.gpus.emplace_back();
+      gpu.uuid = std::string("GPU-") + "abc"[minor];
+      gpu.minor = minor;
+    }
   }
   std::string opened(const std::vector<std::string>& gpus, const std::string& more = "") {
     auto launch = rgpud.batch(

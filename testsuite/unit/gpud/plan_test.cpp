@@ -37,10 +37,10 @@ Result<StepOrder> plan(proto::LaunchRun launch, std::vector<std::uint32_t> cpus 
   facts.binds_cpus = binds_cpus;
   facts.shares.shim_dir = "/shim";
   facts.shares.driver = {"/lib/libcuda.so.1", "/lib/libnvidia-ml.so.1"};
-  facts.shares.gpus.resize(2);
+  facts.gpus.resize(2);
   for (std::size_t i = 0; i < 2; ++i) {
-    facts.shares.gpus[i].uuid = gpu_uuids[i];
-    facts.shares.gpus[i].memory_bytes = 32'510ull << 20;
+    facts.gpus[i].uuid = gpu_uuids[i];
+    facts.gpus[i].memory_bytes = 32'510ull << 20;
   }
   NodeSettings settings;
   settings.kill_wait_ms = 77;
