@@ -250,8 +250,9 @@ std::string overlooked(const World& world, const std::vector<Triple>& fair_share
   const Taking taking{waiting, job.charge(), {}};
   if (job.preempts_after || !ledger.gate_for(world, job, 1).empty()) return "";
   if (!rules.not_entitled(taking).empty()) return "";
+  const std::vector<std::size_t> own_line = line_of(world, job.project);
   for (std::size_t project = 0; project < world.projects.size(); ++project) {
-    if (project == job.project) continue;
+    if (std::find(own_line.begin(), own_line.end(), project) != own_line.end()) continue;
     if (!rules.is_looked_at(taking, project)) continue;
     for (std::size_t node = 0; node < world.nodes.size(); ++node) {
       if (has_others(world, stands, {project, job.project}, node)) continue;
