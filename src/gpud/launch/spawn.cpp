@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/format.h"
+#include "common/sanitized.h"
 #include "gpud/launch/nursery.h"
 
 namespace rota::gpud {
@@ -23,7 +24,7 @@ namespace {
 /// Nothing of rgpud's own, but for where a build with sanitizers reports: rstepd has no stderr.
 std::vector<std::string> nursery_environment() {
   std::vector<std::string> variables{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"};
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(ROTA_ADDRESS_SANITIZER) || defined(ROTA_THREAD_SANITIZER)
   for (const char* name : {"ASAN_OPTIONS", "TSAN_OPTIONS"})
     if (const char* value = std::getenv(name)) variables.push_back(format("{}={}", name, value));
 #endif

@@ -6,6 +6,7 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 
+#include "common/sanitized.h"
 #include "harness.h"
 #include "net/handshake.h"
 #include "net/munge.h"
@@ -173,7 +174,7 @@ std::string end_of_command(const ConnectOptions& options) {
   return said + (WIFEXITED(status) ? format("exit {}", WEXITSTATUS(status)) : "died");
 }
 
-#ifdef __SANITIZE_THREAD__
+#ifdef ROTA_THREAD_SANITIZER
 // The thread sanitizer keeps signals back in the child of a program with threads; a command is
 // none.
 constexpr bool children_hear_signals = false;
