@@ -1,7 +1,6 @@
 // gpud/daemon.cpp - what rgpud is made of, in the order in which it must come up.
 #include "gpud/daemon.h"
 
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "common/clock.h"
 #include "common/format.h"
 #include "common/log.h"
+#include "common/names.h"
 #include "common/notify.h"
 #include "common/units.h"
 #include "common/version.h"
@@ -28,7 +28,8 @@ constexpr std::uint64_t command_sessions_max = 512;
 constexpr std::size_t usage_max = 512;
 
 Result<std::uint32_t> uid_of(const std::string& user) {
-  if (const passwd* entry = ::getpwnam(user.c_str())) return std::uint32_t{entry->pw_uid};
+  ROTA_TRY(const auto uid, uid_of_user(user));
+  if (uid) return *uid;
   if (const auto number = number_parse(user, UINT32_MAX - 1))
     return static_cast<std::uint32_t>(*number);
   return Error{Errc::config_invalid, format("controller.user '{}' is no user of this host", user)};

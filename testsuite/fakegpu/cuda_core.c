@@ -219,74 +219,38 @@ __attribute__((destructor)) static void leave(void) {
   fake_state_unlock(world.state);
 }
 
+// The last one stands for every other code.
+static const struct {
+  int code;
+  const char* name;
+  const char* text;
+} error_words[] = {
+    {cuda_success, "CUDA_SUCCESS", "no error"},
+    {cuda_invalid_value, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {cuda_out_of_memory, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {cuda_not_initialized, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {cuda_no_device, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {cuda_invalid_device, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {cuda_invalid_context, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {cuda_operation_not_supported, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+    {cuda_system_not_ready, "CUDA_ERROR_SYSTEM_NOT_READY", "system not yet initialized"},
+    {-1, "CUDA_ERROR_UNKNOWN", "unknown error"},
+};
+
+static size_t words_of(int code) {
+  size_t i = 0;
+  while (error_words[i].code != code && error_words[i].code >= 0) ++i;
+  return i;
+}
+
 CUDA(cuGetErrorString, int code, const char** text) {
   if (text == NULL) return cuda_invalid_value;
-  switch (code) {
-    case cuda_success:
-      *text = "no error";
-      break;
-    case cuda_invalid_value:
-      *text = "invalid argument";
-      break;
-    case cuda_out_of_memory:
-      *text = "out of memory";
-      break;
-    case cuda_not_initialized:
-      *text = "initialization error";
-      break;
-    case cuda_no_device:
-      *text = "no CUDA-capable device is detected";
-      break;
-    case cuda_invalid_device:
-      *text = "invalid device ordinal";
-      break;
-    case cuda_invalid_context:
-      *text = "invalid device context";
-      break;
-    case cuda_operation_not_supported:
-      *text = "operation not supported";
-      break;
-    case cuda_system_not_ready:
-      *text = "system not yet initialized";
-      break;
-    default:
-      *text = "unknown error";
-  }
+  *text = error_words[words_of(code)].text;
   return cuda_success;
 }
 
 CUDA(cuGetErrorName, int code, const char** text) {
   if (text == NULL) return cuda_invalid_value;
-  switch (code) {
-    case cuda_success:
-      *text = "CUDA_SUCCESS";
-      break;
-    case cuda_invalid_value:
-      *text = "CUDA_ERROR_INVALID_VALUE";
-      break;
-    case cuda_out_of_memory:
-      *text = "CUDA_ERROR_OUT_OF_MEMORY";
-      break;
-    case cuda_not_initialized:
-      *text = "CUDA_ERROR_NOT_INITIALIZED";
-      break;
-    case cuda_no_device:
-      *text = "CUDA_ERROR_NO_DEVICE";
-      break;
-    case cuda_invalid_device:
-      *text = "CUDA_ERROR_INVALID_DEVICE";
-      break;
-    case cuda_invalid_context:
-      *text = "CUDA_ERROR_INVALID_CONTEXT";
-      break;
-    case cuda_operation_not_supported:
-      *text = "CUDA_ERROR_NOT_SUPPORTED";
-      break;
-    case cuda_system_not_ready:
-      *text = "CUDA_ERROR_SYSTEM_NOT_READY";
-      break;
-    default:
-      *text = "CUDA_ERROR_UNKNOWN";
-  }
+  *text = error_words[words_of(code)].name;
   return cuda_success;
 }
