@@ -5,6 +5,8 @@
 #include <tuple>
 #include <vector>
 
+#include "model/mig.h"
+
 namespace rota {
 
 /// Amounts of GPUs are whole numbers of this small part of one, so that they add up exactly.
@@ -22,11 +24,12 @@ struct Gpu {
   /// Distance to every GPU of the node in NVML's order, itself included: number of NVLinks
   /// when positive, else minus NVML's topology level (-10 one switch ... -50 across sockets).
   std::vector<std::int32_t> links;
+  MigGeometry mig;
 
   friend bool operator==(const Gpu&, const Gpu&) = default;
   static auto fields(auto& m) {
     return std::tie(m.uuid, m.model, m.memory_bytes, m.index, m.minor, m.pci_bus_id, m.numa_node,
-                    m.links);
+                    m.links, m.mig);
   }
 };
 

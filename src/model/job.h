@@ -14,6 +14,7 @@
 #include "model/ids.h"
 #include "model/node_wish.h"
 #include "model/placement.h"
+#include "model/run_usage.h"
 #include "model/topology_request.h"
 
 namespace rota {
@@ -76,11 +77,19 @@ struct TaskRequest {
   // A part of each of those GPUs instead of all of it; at most one of the two.
   std::uint32_t gpu_share = 0;       // millionths; 0: not asked for
   std::uint32_t gpu_memory_mib = 0;  // 0: not asked for
+  // Up to so much of each while nobody else needs it; 0: no more than the part.
+  std::uint32_t gpu_share_limit = 0;
+  std::uint32_t gpu_memory_limit_mib = 0;
+  // MIG instances instead of GPUs: `mig_count` of this profile; mig_auto: whichever holds the part.
+  SharedText mig_profile;
+  std::uint32_t mig_count = 0;
+  static constexpr const char* mig_auto = "auto";
 
   bool shares_gpus() const { return gpu_share > 0 || gpu_memory_mib > 0; }
   friend auto operator<=>(const TaskRequest&, const TaskRequest&) = default;
   static auto fields(auto& m) {
-    return std::tie(m.gpu_count, m.cpu_count, m.memory_bytes, m.gpu_share, m.gpu_memory_mib);
+    return std::tie(m.gpu_count, m.cpu_count, m.memory_bytes, m.gpu_share, m.gpu_memory_mib,
+                    m.gpu_share_limit, m.gpu_memory_limit_mib, m.mig_profile, m.mig_count);
   }
 };
 
@@ -208,6 +217,8 @@ enum class EndCause : std::uint8_t {
   out_of_memory = 4,  // the memory limit of its cgroup
   launch_failed = 5,  // never started; `detail` says why
   node_failed = 6,    // the node went down under it, or lost it
+  gpu_failed = 7,     // a GPU of it broke, not by its own doing; `detail` says which
+  idle = 8,           // its GPUs were idle for longer than its project allows
 };
 
 struct RunEnd {
@@ -217,10 +228,12 @@ struct RunEnd {
   std::int64_t elapsed_ms = 0;   // by the node's monotonic clock
   std::string detail;
   bool by_node = false;  // of launch_failed: the node could not start it, another one may
+  RunUsage usage;
 
   friend bool operator==(const RunEnd&, const RunEnd&) = default;
   static auto fields(auto& m) {
-    return std::tie(m.cause, m.exit_code, m.exit_signal, m.elapsed_ms, m.detail, m.by_node);
+    return std::tie(m.cause, m.exit_code, m.exit_signal, m.elapsed_ms, m.detail, m.by_node,
+                    m.usage);
   }
 };
 
@@ -300,13 +313,14 @@ struct JobView {
   // The narrowest place of the topology that all its nodes lie in; "": none, or it has none.
   std::string place_level;  // "rack"
   std::string place;        // "block-a/rack-1"
+  RunUsage usage;           // of the present run, or the latest
 
   friend bool operator==(const JobView&, const JobView&) = default;
   static auto fields(auto& m) {
     return std::tie(m.id, m.spec, m.owner, m.state, m.restarts, m.gpu_count, m.nodes, m.submit_time,
                     m.start_time, m.end_time, m.exit_code, m.exit_signal, m.elapsed_ms, m.wait,
                     m.reason, m.preemptions, m.displaced, m.gpu_amount, m.expected_start,
-                    m.place_level, m.place);
+                    m.place_level, m.place, m.usage);
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include "common/time.h"
 #include "model/gpu.h"
+#include "model/gpu_health.h"
 #include "model/ids.h"
 #include "model/placement.h"
 
@@ -74,18 +75,20 @@ struct NodeView {
   NodeInventory inventory;
   std::uint32_t cpus_held = 0;
   std::uint64_t memory_held_bytes = 0;
-  std::vector<JobId> gpu_holders;     // one per GPU of the inventory; none: idle or shared
-  std::vector<GpuUsage> usage;        // as of the last heartbeat
-  std::vector<GpuShare> gpu_sharers;  // by GPU, then job
-  std::string type;                   // as node_type() says
-  std::vector<std::string> groups;    // of rota.yaml that it is in, by name
-  std::string place;                  // in the topology of rota.yaml: "block-a/rack-1"; "": none
+  std::vector<JobId> gpu_holders;      // one per GPU of the inventory; none: idle or shared
+  std::vector<GpuUsage> usage;         // as of the last heartbeat
+  std::vector<GpuShare> gpu_sharers;   // by GPU, then job
+  std::string type;                    // as node_type() says
+  std::vector<std::string> groups;     // of rota.yaml that it is in, by name
+  std::string place;                   // in the topology of rota.yaml: "block-a/rack-1"; "": none
+  std::vector<MigHolder> mig_holders;  // by GPU, then start
+  std::vector<GpuHealth> health;       // of GPUs that are not well, by their order
 
   friend bool operator==(const NodeView&, const NodeView&) = default;
   static auto fields(auto& m) {
     return std::tie(m.id, m.identity, m.state, m.reason, m.since, m.inventory, m.cpus_held,
                     m.memory_held_bytes, m.gpu_holders, m.usage, m.gpu_sharers, m.type, m.groups,
-                    m.place);
+                    m.place, m.mig_holders, m.health);
   }
 };
 

@@ -137,6 +137,23 @@ struct NodesReply {
   static auto fields(auto& m) { return std::tie(m.nodes); }
 };
 
+/// rinfo --health -> rctld: what has happened to GPUs and nodes, the latest last.
+struct HealthRequest {
+  static constexpr std::uint16_t number = 113;
+  static constexpr std::uint32_t size_max = large_message;
+  std::vector<std::string> nodes;  // none: all
+  std::uint32_t count_max = 1000;
+  friend bool operator==(const HealthRequest&, const HealthRequest&) = default;
+  static auto fields(auto& m) { return std::tie(m.nodes, m.count_max); }
+};
+struct HealthReply {
+  static constexpr std::uint16_t number = 114;
+  static constexpr std::uint32_t size_max = large_message;
+  std::vector<HealthEvent> events;
+  friend bool operator==(const HealthReply&, const HealthReply&) = default;
+  static auto fields(auto& m) { return std::tie(m.events); }
+};
+
 /// rlogs -> rctld: where is this job's output, and let me read it.
 struct LogsRequest {
   static constexpr std::uint16_t number = 111;
@@ -271,13 +288,21 @@ struct NodeWelcome {
   static auto fields(auto& m) { return std::tie(m.id, m.settings); }
 };
 
+struct RunUsageReport {
+  RunId run;
+  RunUsage usage;
+  friend bool operator==(const RunUsageReport&, const RunUsageReport&) = default;
+  static auto fields(auto& m) { return std::tie(m.run, m.usage); }
+};
+
 /// rgpud -> rctld, at the interval of NodeSettings; answered by HeartbeatReply.
 struct Heartbeat {
   static constexpr std::uint16_t number = 203;
   static constexpr std::uint32_t size_max = small_message;
   std::vector<GpuUsage> usage;
+  std::vector<RunUsageReport> runs;
   friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
-  static auto fields(auto& m) { return std::tie(m.usage); }
+  static auto fields(auto& m) { return std::tie(m.usage, m.runs); }
 };
 struct HeartbeatReply {
   static constexpr std::uint16_t number = 204;
@@ -355,6 +380,26 @@ struct RunEnded {
   static auto fields(auto& m) { return std::tie(m.run, m.end, m.start_time); }
 };
 
+/// rgpud -> rctld: how its GPUs are, all of them, and what has happened since the last report that
+/// was taken. Repeated until GpuHealthTaken comes.
+struct GpuHealthReport {
+  static constexpr std::uint16_t number = 211;
+  static constexpr std::uint32_t size_max = large_message;
+  std::vector<GpuHealth> gpus;
+  std::vector<HealthEvent> events;  // ascending
+  std::string node_reason;          // not "": the node takes no more jobs, and why
+  friend bool operator==(const GpuHealthReport&, const GpuHealthReport&) = default;
+  static auto fields(auto& m) { return std::tie(m.gpus, m.events, m.node_reason); }
+};
+/// rctld -> rgpud: events up to this one are on record.
+struct GpuHealthTaken {
+  static constexpr std::uint16_t number = 212;
+  static constexpr std::uint32_t size_max = small_message;
+  std::uint64_t sequence = 0;
+  friend bool operator==(const GpuHealthTaken&, const GpuHealthTaken&) = default;
+  static auto fields(auto& m) { return std::tie(m.sequence); }
+};
+
 /// rlogs -> rgpud: send me the output, from `offset` (or the last `tail_lines`), and with `follow`
 /// what comes later until the job ends. Answered by LogChunk frames.
 struct LogRead {
@@ -385,6 +430,6 @@ using AllMessages =
                LogsReply, NodeHello, NodeWelcome, Heartbeat, HeartbeatReply, LaunchRun, EndRun,
                ForgetRun, SignalRun, RunStarted, RunEnded, LogRead, LogChunk, OrgShowRequest,
                OrgShowReply, OrgApplyRequest, OrgApplyReply, ProjectChangeRequest,
-               ProjectChangeReply>;
+               ProjectChangeReply, HealthRequest, HealthReply, GpuHealthReport, GpuHealthTaken>;
 
 }  // namespace rota::proto

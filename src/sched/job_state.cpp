@@ -46,6 +46,7 @@ JobState final_state_of(const RunEnd& end, bool cancel_requested) {
       // It got there by itself before our order did: what it did is the truth.
       return end.exit_code == 0 && end.exit_signal == 0 ? JobState::completed : JobState::failed;
     case EndCause::timeout:
+    case EndCause::idle:
       return JobState::timeout;
     case EndCause::out_of_memory:
       return JobState::out_of_memory;
@@ -53,6 +54,7 @@ JobState final_state_of(const RunEnd& end, bool cancel_requested) {
       return JobState::launch_failed;
     case EndCause::cancelled:
     case EndCause::node_failed:
+    case EndCause::gpu_failed:
       break;
   }
   return cancel_requested ? JobState::cancelled : JobState::node_fail;
@@ -61,8 +63,8 @@ JobState final_state_of(const RunEnd& end, bool cancel_requested) {
 bool lost_by_node(const RunEnd& end, bool cancel_requested) {
   if (cancel_requested) return false;
   // A run that its node ended although nobody asked was fenced off.
-  return end.cause == EndCause::node_failed || end.cause == EndCause::cancelled ||
-         start_failed_by_node(end);
+  return end.cause == EndCause::node_failed || end.cause == EndCause::gpu_failed ||
+         end.cause == EndCause::cancelled || start_failed_by_node(end);
 }
 
 }  // namespace rota::sched

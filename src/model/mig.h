@@ -1,0 +1,80 @@
+// model/mig.h - GPUs that can be cut into instances, and the instances a job has.
+//
+// An instance lies on the GPU's memory slices as an interval. Which intervals there are is NVML's
+// word alone: nothing here knows a model of GPU.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "model/ids.h"
+
+namespace rota {
+
+/// A kind of instance that a GPU can be cut into.
+struct MigProfile {
+  std::string name;                   // "3g.20gb"
+  std::uint32_t id = 0;               // the driver's, for creating one; not its place in any list
+  std::uint32_t compute_slices = 0;   // the 3 of 3g
+  std::uint32_t size = 0;             // memory slices that it takes
+  std::vector<std::uint32_t> starts;  // where it may begin, ascending
+  std::uint32_t count_max = 0;        // of them on one GPU
+  std::uint64_t memory_bytes = 0;
+
+  friend bool operator==(const MigProfile&, const MigProfile&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.name, m.id, m.compute_slices, m.size, m.starts, m.count_max, m.memory_bytes);
+  }
+};
+
+/// How a GPU can be cut. No profiles: it cannot.
+struct MigGeometry {
+  static constexpr std::uint32_t slices_max = 32;  // bits of a mask
+
+  std::vector<MigProfile> profiles;  // ascending by size, then compute slices, then name
+  bool is_on = false;                // it is in MIG mode now, and not to be had as a whole
+  bool switches = false;  // its mode can be changed for a job: it is idle, and no reset is needed
+  std::uint32_t blocked = 0;  // mask of memory slices under instances that are not ours
+
+  /// Memory slices: as long as the longest interval reaches.
+  std::uint32_t slice_count() const {
+    std::uint32_t count = 0;
+    for (const MigProfile& profile : profiles)
+      if (!profile.starts.empty()) count = std::max(count, profile.starts.back() + profile.size);
+    return count;
+  }
+  bool can_be_cut() const { return !profiles.empty() && (is_on || switches); }
+  const MigProfile* find(const std::string& name) const {
+    const auto at = std::find_if(profiles.begin(), profiles.end(),
+                                 [&](const MigProfile& each) { return each.name == name; });
+    return at == profiles.end() ? nullptr : &*at;
+  }
+
+  friend bool operator==(const MigGeometry&, const MigGeometry&) = default;
+  static auto fields(auto& m) { return std::tie(m.profiles, m.is_on, m.switches, m.blocked); }
+};
+
+/// One instance: where the scheduler wants it.
+struct MigSlot {
+  std::uint16_t gpu = 0;  // position in the node's inventory
+  std::uint32_t start = 0;
+  std::uint32_t size = 0;    // memory slices
+  std::uint32_t amount = 0;  // what it counts for, in millionths of a GPU
+  std::string profile;       // "3g.20gb"
+
+  friend auto operator<=>(const MigSlot&, const MigSlot&) = default;
+  static auto fields(auto& m) { return std::tie(m.gpu, m.start, m.size, m.amount, m.profile); }
+};
+
+/// The same for people: whose it is.
+struct MigHolder {
+  MigSlot slot;
+  JobId job;
+
+  friend bool operator==(const MigHolder&, const MigHolder&) = default;
+  static auto fields(auto& m) { return std::tie(m.slot, m.job); }
+};
+
+}  // namespace rota
