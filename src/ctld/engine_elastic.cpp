@@ -59,11 +59,13 @@ void Engine::lose_part(Job& job, const NodePart& part, const RunEnd& end, Now no
   const NodeId id = part.node;
   const auto at = std::find(last.nodes.begin(), last.nodes.end(), id);
   ROTA_ASSERT(at != last.nodes.end());
+  // One that could not start is not tried again and again: this run does without. Nor does a job
+  // grow again of which parts have ended by themselves: its work is nearly done.
+  const bool is_whole = last.nodes.size() == last.placement.size();
+  const bool may_regrow = is_whole && (part.leaving || !sched::start_failed_by_node(end));
   last.tasks_per_node.erase(last.tasks_per_node.begin() + (at - last.nodes.begin()));
   last.nodes.erase(at);
   std::erase(last.started, id);
-  // One that could not start is not tried again and again: this run does without.
-  const bool may_regrow = part.leaving || !sched::start_failed_by_node(end);
   release(job, part, may_regrow, now);
   note_started(job);
 }

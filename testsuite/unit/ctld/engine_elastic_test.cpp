@@ -210,6 +210,20 @@ TEST(EngineElastic, OnceATaskHasEndedItDoesNotGrow) {
   EXPECT_EQ(next.state(job), "COMPLETED n0,n1");
 }
 
+TEST(EngineElastic, NorWhenItThenLosesANode) {
+  Fixture f;
+  const NodeId n0 = f.join("n0"), n1 = f.join("n1"), n2 = f.join("n2");
+  const JobId job = f.submit("owner", 1, 3);
+  f.orders();
+  for (const NodeId node : {n0, n1, n2}) f.started(node, job);
+  f.end(n0, job);
+  f.end(n1, job, 0, EndCause::node_failed);
+  f.join("n3");
+  EXPECT_EQ(f.orders(), "forget 1.0.0@n0 forget 1.0.0@n1");
+  f.end(n2, job);
+  EXPECT_EQ(f.state(job).substr(0, 9), "COMPLETED");
+}
+
 TEST(EngineElastic, ItIsOverWhenOnlyWhatLeavesIsLeft) {
   Fixture f;
   const NodeId n0 = f.join("n0"), n1 = f.join("n1");
