@@ -6,7 +6,7 @@
 # Every spelling of every option; those that take an argument end in "=".
 declare -gA _rota_options=(
   [rsubmit]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus= --gpus-per-node=
-    -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
+    -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
     -w= --nodelist= -x= --exclude= -C= --constraint= --topology= --segment= -t= --time=
     -o= --output= -e= --error= -D= --chdir= --kind= --interactive --inference --priority= --preemptible
     --non-preemptible --signal= --grace= --requeue --no-requeue --wrap= -W --wait -P --parsable --json

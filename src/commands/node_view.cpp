@@ -22,14 +22,46 @@ std::vector<GpuShare> sharers_of(const NodeView& node, std::size_t index) {
   return sharers;
 }
 
-/// "12", or of a GPU that is shared "13:0.5 14:0.25".
+std::vector<MigHolder> instances_of(const NodeView& node, std::size_t index) {
+  std::vector<MigHolder> instances;
+  for (const MigHolder& each : node.mig_holders)
+    if (each.slot.gpu == index) instances.push_back(each);
+  return instances;
+}
+
+/// "12", or of a GPU that is shared "13:0.5 14:0.25", or cut "13:3g.20gb 14:1g.5gb".
 std::string jobs_text(const NodeView& node, std::size_t index) {
   if (const JobId job = holder_of(node, index)) return format("{}", job.value);
   std::string text;
+  for (const MigHolder& each : instances_of(node, index))
+    text += format("{}{}:{}", text.empty() ? "" : " ", each.job.value, each.slot.profile);
   for (const GpuShare& share : sharers_of(node, index))
     text +=
         format("{}{}:{}", text.empty() ? "" : " ", share.job.value, decimal_format(share.share, 6));
   return text.empty() ? "-" : text;
+}
+
+/// What a GPU is used for: "whole", "shared", "idle", or of one that is cut its memory slices:
+/// "[....333.]" has an instance of three compute slices on the slices 4 to 6, and "#" stands for
+/// one that is not ours.
+std::string layout_of(const NodeView& node, std::size_t index) {
+  const MigGeometry& mig = node.inventory.gpus[index].mig;
+  const auto instances = instances_of(node, index);
+  const bool is_bound = mig.is_on && (!mig.switches || mig.blocked != 0);
+  if (holder_of(node, index)) return "whole";
+  if (!sharers_of(node, index).empty()) return "shared";
+  if (instances.empty() && !is_bound) return "idle";
+  std::string slices(mig.slice_count(), '.');
+  for (std::size_t i = 0; i < slices.size(); ++i)
+    if ((mig.blocked >> i & 1) != 0) slices[i] = '#';
+  for (const MigHolder& each : instances) {
+    const auto name = MigName::parse(each.slot.profile);
+    const char letter =
+        name && name->compute_slices < 10 ? static_cast<char>('0' + name->compute_slices) : '*';
+    for (std::size_t i = each.slot.start; i < each.slot.start + each.slot.size; ++i)
+      if (i < slices.size()) slices[i] = letter;
+  }
+  return format("[{}]", slices);
 }
 
 const GpuUsage* usage_of(const NodeView& node, const Gpu& gpu) {
@@ -44,6 +76,7 @@ std::int64_t gpus_held(const NodeView& node) {
   for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i)
     if (holder_of(node, i)) held += gpu_unit;
   for (const GpuShare& share : node.gpu_sharers) held += share.share;
+  for (const MigHolder& each : node.mig_holders) held += each.slot.amount;
   return held;
 }
 
@@ -89,6 +122,32 @@ bool natural_order(std::string_view a, std::string_view b) {
 
 Colour colour_of(NodeState state) { return state == NodeState::up ? Colour::good : Colour::bad; }
 
+/// How it is cut, and whose the instances are.
+void write_mig(JsonWriter& json, const NodeView& node, std::size_t position) {
+  const MigGeometry& mig = node.inventory.gpus[position].mig;
+  json.key("mig");
+  if (mig.profiles.empty()) return json.null();
+  json.begin_object();
+  json.field("possible", mig.can_be_cut());
+  json.field("slices", mig.slice_count());
+  json.key("profiles");
+  json.begin_array();
+  for (const MigProfile& profile : mig.profiles) json.value(profile.name);
+  json.end_array();
+  json.key("instances");
+  json.begin_array();
+  for (const MigHolder& each : instances_of(node, position)) {
+    json.begin_object();
+    json.field("profile", each.slot.profile);
+    json.field("start", each.slot.start);
+    json.field("size", each.slot.size);
+    json.field("job", each.job.value);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+}
+
 void write_gpu(JsonWriter& json, const NodeView& node, std::size_t position) {
   const Gpu& gpu = node.inventory.gpus[position];
   const JobId job = holder_of(node, position);
@@ -109,6 +168,7 @@ void write_gpu(JsonWriter& json, const NodeView& node, std::size_t position) {
     json.end_object();
   }
   json.end_array();
+  write_mig(json, node, position);
   json.field_or_null("utilization_percent", usage != nullptr,
                      usage != nullptr ? usage->utilization_percent : 0);
   json.field_or_null("memory_used_bytes", usage != nullptr,
@@ -163,6 +223,7 @@ Table gpu_table(const std::vector<NodeView>& nodes) {
                {"MEMORY", Align::right},
                {"USED", Align::right},
                {"UTIL", Align::right},
+               {"LAYOUT"},
                {"JOB", Align::right},
                {"UUID", Align::left, true}});
   for (const NodeView& node : nodes) {
@@ -176,6 +237,8 @@ Table gpu_table(const std::vector<NodeView>& nodes) {
       table.add(size_format(gpu.memory_bytes));
       table.add(usage != nullptr ? size_format(usage->memory_used_bytes) : "-");
       table.add(usage != nullptr ? format("{}%", usage->utilization_percent) : "-");
+      const std::string layout = layout_of(node, i);
+      table.add(layout, layout == "idle" ? Colour::dim : Colour::none);
       table.add(jobs, jobs == "-" ? Colour::dim : Colour::good);
       table.add(gpu.uuid);
     }

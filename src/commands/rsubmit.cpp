@@ -87,17 +87,22 @@ Result<Submission> submission_from(const Program& program, Arguments arguments) 
   return submission;
 }
 
+std::string gpus_text(const TaskRequest& task) {
+  if (task.mig_count > 0) return format("{} MIG instances {}", task.mig_count, task.mig_profile);
+  return format("{}{} GPUs", gpu_part_text(task), task.gpu_count);
+}
+
 void note_request(const Program& program, const JobSpec& spec) {
   if (program.verbosity == 0) return;
   std::string nodes =
       spec.node_count == 0 ? "as few nodes as possible" : format("{} nodes", spec.node_count);
   if (spec.is_elastic()) nodes += format(" (up to {} while it runs)", spec.node_count_max);
   program.note(format(
-      "job '{}' of {}, kind {}: {} tasks on {}, {}{} GPUs and {} CPUs a task, {} "
+      "job '{}' of {}, kind {}: {} tasks on {}, {} and {} CPUs a task, {} "
       "GPUs and {} of memory a node",
       spec.name, spec.project.empty() ? "your default project" : format("project {}", spec.project),
-      name_of(spec.kind), spec.task_count, nodes, gpu_part_text(spec.task), spec.task.gpu_count,
-      spec.task.cpu_count, spec.node.gpu_count,
+      name_of(spec.kind), spec.task_count, nodes, gpus_text(spec.task), spec.task.cpu_count,
+      spec.node.gpu_count,
       spec.node.memory_bytes == 0 ? "any amount" : size_format(spec.node.memory_bytes)));
 }
 

@@ -162,9 +162,35 @@ class Resolver {
     return {};
   }
 
+  /// Instances for every task; `auto` only says that its part of a GPU has to be one.
+  Result<void> find_instances(JobSpec& spec) const {
+    spec.task.mig_profile = *r_.mig;
+    if (*r_.mig == TaskRequest::mig_auto) {
+      if (r_.gpu_share || r_.gpu_memory_mib) return {};
+      return usage(
+          "--mig=auto finds the MIG profile for a part of a GPU: give -g 0.5 or --gpu-memory=20G "
+          "with it");
+    }
+    spec.task.mig_count = r_.mig_count.value_or(1);
+    const char* const other = r_.gpus             ? "--gpus"
+                              : r_.gpus_per_node  ? "--gpus-per-node"
+                              : r_.gpus_per_task  ? "--gpus-per-task"
+                              : r_.gpu_share      ? "a share of a GPU"
+                              : r_.gpu_memory_mib ? "--gpu-memory"
+                              : r_.gpu_devices    ? "--gpu-devices"
+                                                  : nullptr;
+    if (other == nullptr) return {};
+    return usage(
+        format("--mig={} and {} contradict each other: MIG instances stand in the place "
+               "of GPUs, leave one out",
+               *r_.mig, other));
+  }
+
   Result<void> find_gpus(JobSpec& spec) const {
     spec.task.gpu_count = 0;
     spec.node.gpu_count = 0;
+    if (r_.mig) ROTA_CHECK(find_instances(spec));
+    if (spec.task.mig_count > 0) return {};
     if (r_.gpu_share || r_.gpu_memory_mib) return find_parts(spec);
     if (r_.gpu_devices)
       return usage(
@@ -245,6 +271,7 @@ Result<void> resolve_shape(const ShapeRequest& request, JobSpec& spec) {
   ROTA_CHECK(check_range("--gpus-per-node", request.gpus_per_node, 0, B::gpus_per_task_max));
   ROTA_CHECK(check_range("--gpus-per-task", request.gpus_per_task, 0, B::gpus_per_task_max));
   ROTA_CHECK(check_range("--gpu-devices", request.gpu_devices, 1, B::gpus_per_task_max));
+  ROTA_CHECK(check_range("--mig", request.mig_count, 1, B::gpus_per_task_max));
   ROTA_CHECK(check_range("--cpus-per-task", request.cpus_per_task, 1, B::cpus_per_task_max));
   return Resolver(request).resolve(spec);
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "common/result.h"
 #include "model/job.h"
@@ -20,6 +21,8 @@ struct ShapeRequest {
   std::optional<std::uint32_t> gpu_share;              // -g 0.5: millionths of each GPU
   std::optional<std::uint32_t> gpu_memory_mib;         // --gpu-memory: of each GPU
   std::optional<std::uint32_t> gpu_devices;            // --gpu-devices: how many, with one of those
+  std::optional<std::string> mig;                      // --mig: a profile, or auto
+  std::optional<std::uint32_t> mig_count;              // --mig=3g.20gb:2
   std::optional<std::uint32_t> cpus_per_task;          // -c
   std::optional<std::uint64_t> memory_per_node_bytes;  // --mem
 };

@@ -21,6 +21,7 @@ enum : int {
   id_gpus_per_task,
   id_gpu_memory,
   id_gpu_devices,
+  id_mig,
   id_nodes,
   id_tasks,
   id_tasks_per_node,
@@ -69,6 +70,8 @@ constexpr auto table = std::to_array<Option>({
      "of a GPU for each task, instead of all of it: MiB, or with a unit (20G)", job},
     {id_gpu_devices, 0, "gpu-devices", "N",
      "with a share or --gpu-memory: of so many GPUs; default: 1", job},
+    {id_mig, 0, "mig", "PROFILE[:N]",
+     "N MIG instances for each task (3g.20gb:2); auto: as a share or --gpu-memory asks", job},
     {id_nodes, 'N', "nodes", "N[-MAX]",
      "number of nodes; 4-8: at least 4, grows to 8; default: as few as possible", job},
     {id_tasks, 'n', "ntasks", "N", "number of tasks", job},
@@ -188,6 +191,28 @@ Result<void> apply_gpus_per_task(const Given& given, ShapeRequest& shape) {
   } else {
     shape.gpu_share = static_cast<std::uint32_t>(amount);
   }
+  return {};
+}
+
+/// "3g.20gb", "3g.20gb:2" or "auto".
+Result<void> apply_mig(const Given& given, ShapeRequest& shape) {
+  const std::string_view text = given.value;
+  const std::size_t colon = text.find(':');
+  const std::string profile(text.substr(0, colon));
+  shape.mig_count.reset();
+  if (profile != TaskRequest::mig_auto && !MigName::parse(profile))
+    return bad_value(given, format("{} is not the name of a MIG profile; write 3g.20gb, 3g.20gb:2 "
+                                   "for two of them, or auto",
+                                   quoted(profile)));
+  if (colon != std::string_view::npos) {
+    const auto count = number_parse(text.substr(colon + 1), JobBounds::gpus_per_task_max);
+    if (!count || *count == 0 || profile == TaskRequest::mig_auto)
+      return bad_value(given, format("{}: behind the colon of a profile stands how many of it, 1 "
+                                     "to {}",
+                                     quoted(text), JobBounds::gpus_per_task_max));
+    shape.mig_count = static_cast<std::uint32_t>(*count);
+  }
+  shape.mig = profile;
   return {};
 }
 
@@ -404,6 +429,8 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
           std::min<std::uint64_t>(mib, std::uint64_t{JobBounds::gpu_memory_mib_max} + 1));
       return {};
     }
+    case id_mig:
+      return apply_mig(given, options.shape);
     case id_memory: {
       ROTA_TRY(options.shape.memory_per_node_bytes,
                value_of(given, size_parse(given.value, mebibyte)));

@@ -193,7 +193,8 @@ void Engine::order_launch(const Job& job, const NodePart& part) {
   launch.spec = job.spec;
   launch.owner = job.owner;
   launch.part = part;
-  for (const auto gpu : part.gpus) launch.gpu_uuids.push_back(node.inventory.gpus.at(gpu).uuid);
+  for (const auto gpu : part.gpus_used())
+    launch.gpu_uuids.push_back(node.inventory.gpus.at(gpu).uuid);
   for (const NodeId id : job.last->nodes) {
     if (id == part.node) launch.node_index = static_cast<std::uint32_t>(launch.nodes.size());
     launch.nodes.push_back(nodes_.at(id).identity.name);
@@ -236,7 +237,9 @@ void Engine::put_allocation(const Job& job, const NodePart& part, WallTime start
   AllocationPut row;
   row.run = job.run(part);
   row.node = part.node;
-  for (const auto gpu : part.gpus)
+  std::vector<std::uint16_t> gpus = part.gpus_used();
+  gpus.erase(std::unique(gpus.begin(), gpus.end()), gpus.end());
+  for (const auto gpu : gpus)
     row.gpu_uuids.push_back(nodes_.at(part.node).inventory.gpus.at(gpu).uuid);
   row.gpu_amount = part.gpu_amount();
   row.cpu_count = part.cpu_count;

@@ -54,11 +54,12 @@ JobView Engine::view(const Job& job) const {
   view.state = job.state;
   view.restarts = job.restarts;
   for (const NodePart& part : job.last->placement) {
-    view.gpu_count += part.gpus.size();
+    view.gpu_count += part.gpus.size() + part.mig.size();
     view.gpu_amount += part.gpu_amount();
   }
   if (job.last->placement.empty()) {
-    view.gpu_count = job.spec.gpu_devices();
+    view.gpu_count =
+        job.spec.gpu_devices() + std::uint64_t{job.spec.task_count} * job.spec.task.mig_count;
     view.gpu_amount = scheduler_.gpu_amount(job.spec);
   }
   for (const NodeId id : job.last->nodes) view.nodes.push_back(nodes_.at(id).identity.name);
@@ -114,6 +115,7 @@ NodeView Engine::view(const Node& node) const {
   view.memory_held_bytes = static_cast<std::uint64_t>(supply.memory_bytes - supply.memory_idle);
   view.gpu_holders = scheduler_.gpu_holders(node.id);
   view.gpu_sharers = scheduler_.gpu_sharers(node.id);
+  view.mig_holders = scheduler_.mig_holders(node.id);
   view.usage = node.usage;
   view.type = scheduler_.type_of(node.id);
   view.groups = scheduler_.groups_of(node.id);

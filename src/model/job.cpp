@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 
+#include "common/escape.h"
 #include "common/format.h"
 #include "common/units.h"
 #include "model/output_path.h"
@@ -185,6 +186,31 @@ static Result<void> check_share(const JobSpec& spec) {
   return {};
 }
 
+/// MIG instances belong to tasks, and stand in the place of GPUs.
+static Result<void> check_mig(const JobSpec& spec) {
+  const TaskRequest& task = spec.task;
+  if (!task.uses_mig()) {
+    if (task.mig_count > 0) return invalid("MIG instances are asked for without their profile");
+    return {};
+  }
+  if (task.mig_profile == TaskRequest::mig_auto) {
+    if (task.mig_count > 0 || !task.shares_gpus())
+      return invalid(
+          "MIG auto is for a part of a GPU: give a share, as 0.5, or an amount of GPU memory");
+    if (task.gpu_share_limit > 0 || task.gpu_memory_limit_mib > 0)
+      return invalid("a MIG instance has one size: a limit above the part cannot be had of it");
+    return {};
+  }
+  if (!MigName::parse(task.mig_profile))
+    return invalid(format("{} is not the name of a MIG profile; one is written as 3g.20gb",
+                          quoted(task.mig_profile.str())));
+  ROTA_CHECK(
+      check_count("MIG instances per task", task.mig_count, 1, JobBounds::gpus_per_task_max));
+  if (task.gpu_count > 0 || spec.node.gpu_count > 0 || task.shares_gpus())
+    return invalid("MIG instances and GPUs are asked for together: leave one out");
+  return {};
+}
+
 /// It grows and shrinks by nodes that are all alike.
 static Result<void> check_elastic(const JobSpec& spec) {
   if (!spec.is_elastic()) return {};
@@ -245,6 +271,7 @@ Result<void> validate(const JobSpec& spec) {
   ROTA_CHECK(check_count("GPUs per task", spec.task.gpu_count, 0, JobBounds::gpus_per_task_max));
   ROTA_CHECK(check_count("GPUs per node", spec.node.gpu_count, 0, JobBounds::gpus_per_task_max));
   ROTA_CHECK(check_share(spec));
+  ROTA_CHECK(check_mig(spec));
   ROTA_CHECK(check_count("CPUs per task", spec.task.cpu_count, 1, JobBounds::cpus_per_task_max));
   // 8 TiB a task times a million tasks still fits 64 bits, so no sum over a job can overflow.
   constexpr std::uint64_t memory_max = std::uint64_t{1} << 43;

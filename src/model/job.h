@@ -85,6 +85,7 @@ struct TaskRequest {
   std::uint32_t mig_count = 0;
   static constexpr const char* mig_auto = "auto";
 
+  bool uses_mig() const { return !mig_profile.empty(); }
   bool shares_gpus() const { return gpu_share > 0 || gpu_memory_mib > 0; }
   friend auto operator<=>(const TaskRequest&, const TaskRequest&) = default;
   static auto fields(auto& m) {

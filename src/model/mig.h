@@ -5,6 +5,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -75,6 +76,17 @@ struct MigHolder {
 
   friend bool operator==(const MigHolder&, const MigHolder&) = default;
   static auto fields(auto& m) { return std::tie(m.slot, m.job); }
+};
+
+/// "3g.20gb+me": 3 compute slices, 20 GB, and what stands behind.
+struct MigName {
+  std::uint32_t compute_slices = 0;
+  std::uint32_t gigabytes = 0;
+  std::string extra;  // "+me"
+
+  static std::optional<MigName> parse(const std::string& text);
+  /// Drivers round the memory of one and the same profile differently.
+  bool means(const MigName& other) const;
 };
 
 }  // namespace rota

@@ -34,6 +34,12 @@ struct NodePart {
     for (const MigSlot& slot : mig) amount += slot.amount;
     return amount;
   }
+  /// The GPUs that it is on, and those that its instances lie on, each as often as it has one.
+  std::vector<std::uint16_t> gpus_used() const {
+    std::vector<std::uint16_t> used = gpus;
+    for (const MigSlot& slot : mig) used.push_back(slot.gpu);
+    return used;
+  }
   friend bool operator==(const NodePart&, const NodePart&) = default;
   static auto fields(auto& m) {
     return std::tie(m.node, m.task_first, m.task_count, m.gpus, m.cpu_count, m.memory_bytes,

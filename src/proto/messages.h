@@ -320,7 +320,7 @@ struct LaunchRun {
   JobSpec spec;
   Owner owner;
   NodePart part;
-  std::vector<std::string> gpu_uuids;  // of part.gpus, in that order
+  std::vector<std::string> gpu_uuids;  // of part.gpus_used(), in that order
   std::uint32_t node_index = 0;        // of this node among the job's nodes
   std::vector<std::string> nodes;      // of the job, in task order
   std::vector<std::uint32_t> tasks_per_node;

@@ -24,6 +24,7 @@ std::uint32_t mig_slices(const std::string& profile) {
 
 std::int64_t Demand::share_mib(std::int64_t gpu_memory_mib) const {
   if (gpu == Gpu::memory) return memory_mib;
+  if (gpu == Gpu::cut) return 0;
   return portion * gpu_memory_mib / one_gpu;
 }
 
@@ -38,6 +39,9 @@ Amount Demand::charge(std::int64_t gpu_memory_mib) const {
       break;
     case Gpu::portion:
       gpus = portion * devices;
+      break;
+    case Gpu::cut:
+      gpus = (portion > 0 ? portion : memory_portion(memory_mib, gpu_memory_mib)) * devices;
       break;
     case Gpu::memory:
       gpus = memory_portion(memory_mib, gpu_memory_mib) * devices;

@@ -26,17 +26,23 @@ struct Demand {
     whole,    // `devices` GPUs for itself
     portion,  // `portion` of each of `devices` GPUs of one node
     memory,   // `memory_mib` on each of `devices` GPUs of one node
+    cut,      // `devices` MIG instances on GPUs of one node
   };
 
   Gpu gpu = Gpu::none;
   std::uint32_t devices = 0;
-  std::int64_t portion = 0;  // of one_gpu
+  std::int64_t portion = 0;  // of one_gpu; of a kind of instance, what it counts for at most
   std::int64_t memory_mib = 0;
-  std::vector<MigAsk> mig;
+  /// Of a cut: which kind of instance. "": the smallest that has `portion` of a GPU, or
+  /// `memory_mib`.
+  std::string profile;
+  std::vector<MigAsk> mig;  // on nodes that count their slices
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
 
-  bool is_shared() const { return gpu == Gpu::portion || gpu == Gpu::memory; }
+  bool is_cut() const { return gpu == Gpu::cut; }
+  /// Others may have the rest of its GPUs.
+  bool is_shared() const { return gpu == Gpu::portion || gpu == Gpu::memory || is_cut(); }
   bool wants_gpu() const { return gpu != Gpu::none || !mig.empty(); }
   std::uint32_t whole_gpus() const { return gpu == Gpu::whole ? devices : 0; }
   /// Of each of its GPUs, where one has `gpu_memory_mib`.

@@ -19,13 +19,17 @@ std::int64_t gpu_tasks(const FleetNode& node, const Demand& demand) {
       return std::numeric_limits<std::int64_t>::max();
     case Demand::Gpu::whole:
       return divide(node.gpus_free(), demand.devices);
+    case Demand::Gpu::cut: {
+      const auto* profile = cut_on(node, demand);
+      return profile == nullptr ? 0 : divide(cut_room(node, *profile, false), demand.devices);
+    }
     case Demand::Gpu::portion:
     case Demand::Gpu::memory:
       break;
   }
   std::int64_t room = std::max<std::int64_t>(0, node.gpus_free()) * node.gpu_memory_mib;
   for (const SharedGpu& gpu : node.shared)
-    if (gpu.members > 0 && !gpu.all_leaving())
+    if (gpu.members > 0 && !gpu.all_leaving() && !gpu.is_cut)
       room += node.gpu_memory_mib - gpu.held_mib + gpu.leaving_mib;
   return divide(room, demand.share_mib(node.gpu_memory_mib) * demand.devices);
 }
@@ -92,7 +96,9 @@ void DomainSearch::measure(const SchedJob& job, const std::vector<std::uint32_t>
       first = false;
       continue;
     }
-    if (demand.gpu != largest_.gpu || demand.mig != largest_.mig) is_uniform_ = false;
+    if (demand.gpu != largest_.gpu || demand.mig != largest_.mig ||
+        demand.profile != largest_.profile)
+      is_uniform_ = false;
     const auto widen = [&](auto Demand::*part) {
       largest_.*part = std::max(largest_.*part, demand.*part);
       smallest_.*part = std::min(smallest_.*part, demand.*part);

@@ -76,7 +76,12 @@ std::uint32_t room_for(const FleetNode& node, const Demand& demand, std::uint32_
 }
 
 std::uint32_t room_when_empty(const FleetNode& node, const Demand& demand, std::uint32_t most) {
-  if (demand.is_shared()) {
+  if (demand.is_cut()) {
+    const auto* profile = cut_on(node, demand);
+    if (profile == nullptr) return 0;
+    most = static_cast<std::uint32_t>(
+        times(cut_room_when_empty(node, *profile), demand.devices, most));
+  } else if (demand.is_shared()) {
     // Tasks of one job on a node have parts of different GPUs.
     if (demand.share_mib(node.gpu_memory_mib) > node.gpu_memory_mib) return 0;
     most = static_cast<std::uint32_t>(times(node.gpus_present, demand.devices, most));

@@ -24,7 +24,7 @@ std::int64_t room_now(const FleetNode& node, const SharedGpu& gpu) {
 
 /// A GPU all of whose users leave is not shared with anybody: it counts as one that comes free.
 bool takes(const FleetNode& node, const SharedGpu& gpu, std::int64_t mib) {
-  return gpu.used_mib > 0 && !gpu.all_leaving() && room_soon(node, gpu) >= mib &&
+  return gpu.used_mib > 0 && !gpu.is_cut && !gpu.all_leaving() && room_soon(node, gpu) >= mib &&
          !is_absent(node, gpu);
 }
 
@@ -80,15 +80,23 @@ bool fits(const FleetNode& node, const Demand& demand, bool now) {
           now ? shared_that_take_now(node, mib) : shared_that_take(node, mib);
       return beside + std::max<std::int64_t>(0, fresh) >= demand.devices;
     }
+    case Demand::Gpu::cut: {
+      const auto* profile = cut_on(node, demand);
+      return profile != nullptr && cut_room(node, *profile, now) >= demand.devices;
+    }
   }
   return false;
 }
 
 std::int64_t free_amount(const FleetNode& node) {
   std::int64_t amount = std::max<std::int64_t>(0, node.gpus_free()) * one_gpu;
-  for (const SharedGpu& gpu : node.shared)
-    if (gpu.members > 0 && !gpu.all_leaving() && node.gpu_memory_mib > 0 && !is_absent(node, gpu))
+  for (const SharedGpu& gpu : node.shared) {
+    if (gpu.is_cut)
+      amount += free_of_cut(node, gpu);
+    else if (gpu.members > 0 && !gpu.all_leaving() && node.gpu_memory_mib > 0 &&
+             !is_absent(node, gpu))
       amount += room_soon(node, gpu) * one_gpu / node.gpu_memory_mib;
+  }
   for (const auto& [profile, supply] : node.mig)
     amount += (supply.idle + supply.leaving) * mig_slices(profile) * one_gpu;
   return amount;
@@ -103,8 +111,9 @@ const SharedGpu* FleetNode::find_shared(std::uint32_t id) const {
 }
 
 const SharedGpu* FleetNode::shared_at(std::uint32_t gpu) const {
-  const auto at = std::find_if(shared.begin(), shared.end(),
-                               [gpu](const SharedGpu& g) { return g.gpu == gpu && g.members > 0; });
+  const auto at = std::find_if(shared.begin(), shared.end(), [gpu](const SharedGpu& g) {
+    return g.gpu == gpu && (g.members > 0 || g.is_fixed);
+  });
   return at == shared.end() ? nullptr : &*at;
 }
 
@@ -205,11 +214,25 @@ void Fleet::recount(NodeIndex index) {
 
 Spot Fleet::put(TaskRef task, Stay stay, bool evictable, const Demand& demand, Spot spot) {
   FleetNode& node = nodes_[spot.node];
+  if (node.cuts != nullptr && !demand.is_cut()) {
+    // Whoever has a GPU otherwise shows that it is not always cut.
+    for (const std::uint32_t gpu : spot.gpus)
+      if (std::erase_if(node.shared, [gpu](const SharedGpu& each) {
+            return each.gpu == gpu && each.is_fixed && each.members == 0;
+          }) > 0)
+        recount(spot.node);
+  }
   if (demand.is_shared()) {
+    std::map<std::uint32_t, std::uint32_t> ids;  // of those that it opens
     for (const std::uint32_t gpu : spot.gpus) {
       const SharedGpu* there = node.shared_at(gpu);
-      spot.shared.push_back(there != nullptr ? there->id : ++node.shared_id_last);
-      if (there == nullptr) node.shared.push_back({.id = spot.shared.back(), .gpu = gpu});
+      std::uint32_t& id = ids[gpu];
+      if (there != nullptr) id = there->id;
+      if (id == 0) {
+        id = ++node.shared_id_last;
+        node.shared.push_back({.id = id, .gpu = gpu});
+      }
+      spot.shared.push_back(id);
     }
     spot.gpus.clear();
   }
@@ -218,6 +241,7 @@ Spot Fleet::put(TaskRef task, Stay stay, bool evictable, const Demand& demand, S
     if (node.find_shared(id) == nullptr) node.shared.push_back({.id = id});
     node.shared_id_last = std::max(node.shared_id_last, id);
   }
+  ROTA_ASSERT(!demand.is_cut() || spot.cuts.size() == spot.shared.size());
   const NodeIndex index = spot.node;
   for (const std::uint32_t gpu : spot.gpus)
     ROTA_ASSERT(gpu < node.gpu_count && (!node.gpu_taken[gpu] || node.is_absent(gpu)));
@@ -258,7 +282,8 @@ FleetNode::Resident& Fleet::resident(FleetNode& node, TaskRef task, Stay stay) {
 void Fleet::drop_unused_shared() {
   for (const NodeIndex index : with_unused_shared_) {
     FleetNode& node = nodes_[index];
-    std::erase_if(node.shared, [](const SharedGpu& gpu) { return gpu.members == 0; });
+    std::erase_if(node.shared,
+                  [](const SharedGpu& gpu) { return gpu.members == 0 && !gpu.is_fixed; });
     if (node.shared.empty()) with_shared_.erase(index);
   }
   with_unused_shared_.clear();
@@ -283,7 +308,12 @@ void Fleet::count(NodeIndex index) {
     supply.idle = supply.total;
     supply.leaving = 0;
   }
-  for (SharedGpu& gpu : node.shared) gpu = {.id = gpu.id, .gpu = gpu.gpu};
+  for (SharedGpu& gpu : node.shared) {
+    gpu = {.id = gpu.id, .gpu = gpu.gpu, .is_cut = gpu.is_fixed, .is_fixed = gpu.is_fixed};
+    if (!gpu.is_fixed) continue;
+    if (!node.is_absent(*gpu.gpu)) --node.gpus_idle;
+    node.gpu_taken[*gpu.gpu] = true;
+  }
 
   for (const FleetNode::Resident& resident : node.residents) {
     const Demand& demand = *resident.demand;
@@ -313,7 +343,8 @@ void Fleet::count(NodeIndex index) {
       node.gpus_leaving -= leaving;
     }
     const std::int64_t mib = demand.share_mib(node.gpu_memory_mib);
-    for (const std::uint32_t id : resident.spot.shared) {
+    for (std::size_t i = 0; i < resident.spot.shared.size(); ++i) {
+      const std::uint32_t id = resident.spot.shared[i];
       SharedGpu& gpu = *std::find_if(node.shared.begin(), node.shared.end(),
                                      [id](const SharedGpu& g) { return g.id == id; });
       gpu.used_mib += mib;
@@ -322,12 +353,18 @@ void Fleet::count(NodeIndex index) {
       ++gpu.members;
       gpu.members_leaving += resident.stay == Stay::leaving;
       gpu.members_promised += resident.stay == Stay::promised;
+      if (!demand.is_cut()) continue;
+      gpu.is_cut = true;
+      const SliceMask mask = resident.spot.cuts[i].mask();
+      (resident.stay == Stay::promised ? gpu.cut_promised : gpu.cut_held) |= mask;
+      if (resident.stay == Stay::leaving) gpu.cut_leaving |= mask;
     }
   }
 
   // One that nobody is on any more is kept: an undo may bring its users back to the same GPU.
   bool has_unused = false;
   for (SharedGpu& gpu : node.shared) {
+    if (gpu.is_fixed) continue;
     if (gpu.members == 0) {
       has_unused = true;
       continue;
@@ -349,7 +386,7 @@ void Fleet::count(NodeIndex index) {
   // A shared GPU that somebody has needs a number of its own.
   for (SharedGpu& gpu : node.shared) {
     if (gpu.gpu || gpu.members_promised == gpu.members) continue;  // also when nobody is on it
-    const auto free = choose_whole(node, 1);
+    const auto free = gpu.is_cut ? choose_to_cut(node) : choose_whole(node, 1);
     if (free.empty()) continue;
     gpu.gpu = free.front();
     node.gpu_taken[*gpu.gpu] = true;
@@ -396,11 +433,13 @@ bool fits_now(const FleetNode& node, const Demand& demand) { return fits(node, d
 bool fits_soon(const FleetNode& node, const Demand& demand) { return fits(node, demand, false); }
 
 bool fits_beside_others(const FleetNode& node, const Demand& demand) {
+  if (demand.is_cut()) return fits_beside_cuts(node, demand);
   return demand.is_shared() && shared_that_take(node, demand.share_mib(node.gpu_memory_mib)) > 0;
 }
 
 SharedChoice choose_shared(const FleetNode& node, NodeIndex index, const Demand& demand,
                            bool pack) {
+  if (demand.is_cut()) return choose_cuts(node, index, demand);
   const std::int64_t mib = demand.share_mib(node.gpu_memory_mib);
   std::vector<const SharedGpu*> beside;
   for (const SharedGpu& gpu : node.shared)
@@ -431,7 +470,7 @@ SharedChoice choose_shared(const FleetNode& node, NodeIndex index, const Demand&
 }
 
 std::int32_t free_part(const FleetNode& node, const SharedGpu& gpu) {
-  if (node.gpu_memory_mib <= 0) return 0;
+  if (node.gpu_memory_mib <= 0 || gpu.is_cut) return 0;
   const std::int64_t room = std::clamp<std::int64_t>(room_now(node, gpu), 0, node.gpu_memory_mib);
   return static_cast<std::int32_t>(room * one_gpu / node.gpu_memory_mib);
 }
@@ -459,6 +498,14 @@ std::vector<std::uint32_t> choose_whole(const FleetNode& node, std::uint32_t cou
   std::vector<std::uint32_t> idle;
   for (std::uint32_t i = 0; i < node.gpu_count; ++i)
     if (!node.gpu_taken[i]) idle.push_back(i);
+  // Those whose mode need not be changed, as long as there are enough.
+  if (node.cuts != nullptr) {
+    const auto cut = std::stable_partition(idle.begin(), idle.end(), [&node](std::uint32_t gpu) {
+      return gpu >= node.was_cut.size() || !node.was_cut[gpu];
+    });
+    if (cut - idle.begin() >= static_cast<std::ptrdiff_t>(count)) idle.erase(cut, idle.end());
+    std::sort(idle.begin(), idle.end());
+  }
   if (node.gpu_mesh != nullptr && idle.size() > count) return node.gpu_mesh->choose(idle, count);
   if (idle.size() > count) idle.resize(count);
   return idle;

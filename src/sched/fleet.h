@@ -11,6 +11,7 @@
 
 #include "sched/demand.h"
 #include "sched/gpu_mesh.h"
+#include "sched/mig_axis.h"
 
 namespace rota::sched {
 
@@ -38,6 +39,7 @@ struct Spot {
   NodeIndex node = no_node;
   std::vector<std::uint32_t> gpus;    // of a task that holds them whole; empty while promised
   std::vector<std::uint32_t> shared;  // ids of SharedGpu on that node
+  std::vector<Cut> cuts;              // of a task with instances: where on each of those
 
   friend bool operator==(const Spot&, const Spot&) = default;
 };
@@ -52,6 +54,10 @@ struct SharedGpu {
   std::uint32_t members = 0;
   std::uint32_t members_leaving = 0;
   std::uint32_t members_promised = 0;
+
+  bool is_cut = false;    // into MIG instances; nobody has a part of its memory otherwise
+  bool is_fixed = false;  // always cut: never to be had as a whole
+  SliceMask cut_held = 0, cut_leaving = 0, cut_promised = 0;
 
   bool all_leaving() const { return members_leaving > 0 && members_leaving == members; }
 };
@@ -75,6 +81,8 @@ struct FleetNode {
   bool usable = true;
   std::vector<bool> gpu_absent;  // by number: known, but not there now; empty: all are there
   std::shared_ptr<const GpuMesh> gpu_mesh;  // null: any set of its GPUs is as good as another
+  std::shared_ptr<const NodeCuts> cuts;     // null: its GPUs cannot be cut
+  std::vector<bool> was_cut;                // by number: it was cut when it was used last
 
   // What of it is free now (idle), and what is on its way (leaving; below 0: promised of idle).
   std::int64_t gpus_idle = 0, gpus_leaving = 0;
@@ -141,6 +149,15 @@ class Fleet {
   void resize(NodeIndex node, std::int64_t cpu_milli, std::int64_t memory_bytes,
               std::int64_t gpu_memory_mib, std::vector<bool> gpu_absent);
   void set_mesh(NodeIndex node, std::shared_ptr<const GpuMesh> mesh);
+  /// How its GPUs may be cut. One that a task has all the same is not changed under it.
+  void set_cuts(NodeIndex node, std::shared_ptr<const NodeCuts> cuts);
+  /// A GPU that was cut is rather cut again, and one that was whole rather had as a whole: a change
+  /// of its mode takes time.
+  void note_use(NodeIndex node, std::uint32_t gpu, bool is_cut);
+  /// What an instance of this kind counts for, at most; none: no node has one.
+  std::optional<std::int64_t> cut_amount(const std::string& profile) const;
+  /// Ways of cutting GPUs that there were.
+  std::size_t axis_count() const { return axes_.size(); }
   /// Changes whenever a node appears, changes size, or becomes usable or not: answers about an
   /// empty cluster hold as long as it stays the same.
   std::uint64_t generation() const { return generation_; }
@@ -171,6 +188,7 @@ class Fleet {
 
  private:
   static Amount size_of(const FleetNode& node);
+  static bool is_held_whole(const FleetNode& node, std::uint32_t gpu);
   FleetNode::Resident& resident(FleetNode& node, TaskRef task, Stay stay);
   void count(NodeIndex index);
   void recount(NodeIndex index);
@@ -187,6 +205,7 @@ class Fleet {
   std::int64_t gpu_free_total_ = 0;
   std::map<std::int64_t, std::uint32_t> memories_;  // of nodes' GPUs, and on how many nodes
   bool has_mig_ = false;
+  std::vector<std::shared_ptr<const MigAxis>> axes_;  // all that there were, each once
   std::uint64_t freed_count_ = 1;
   std::uint64_t generation_ = 1;
   bool is_followed_ = false;  // somebody asks for what has changed
@@ -209,6 +228,20 @@ bool fits_soon(const FleetNode& node, const Demand& demand);
 /// Whether one of the node's shared GPUs has room beside its users.
 bool fits_beside_others(const FleetNode& node, const Demand& demand);
 
+/// The kind of instance that the task would get on this node; null: there is none.
+const MigAxis::Profile* cut_on(const FleetNode& node, const Demand& demand);
+/// How many such instances the node would take, now or once everybody who is leaving has left; and
+/// when it is empty.
+std::int64_t cut_room(const FleetNode& node, const MigAxis::Profile& profile, bool now);
+std::int64_t cut_room_when_empty(const FleetNode& node, const MigAxis::Profile& profile);
+/// Whether some would go on a GPU that is cut already, and what is free of such a one.
+bool fits_beside_cuts(const FleetNode& node, const Demand& demand);
+std::int64_t free_of_cut(const FleetNode& node, const SharedGpu& gpu);
+/// A GPU that is idle and may be cut; none: there is no such.
+std::vector<std::uint32_t> choose_to_cut(const FleetNode& node);
+/// What the task is charged there.
+Amount charge_on(const FleetNode& node, const Demand& demand);
+
 /// The shared GPUs for a fraction on this node: the fullest first and fresh ones last (`pack`), or
 /// the other way round. `now` is false if any of them has to be waited for.
 struct SharedChoice {
@@ -216,6 +249,8 @@ struct SharedChoice {
   bool now = true;
 };
 SharedChoice choose_shared(const FleetNode& node, NodeIndex index, const Demand& demand, bool pack);
+/// The same for instances: where they leave the most for others.
+SharedChoice choose_cuts(const FleetNode& node, NodeIndex index, const Demand& demand);
 /// What is free now of a shared GPU, of one_gpu.
 std::int32_t free_part(const FleetNode& node, const SharedGpu& gpu);
 /// The first GPU of which exactly `level` is free now, for a part of one; all of a GPU: a fresh

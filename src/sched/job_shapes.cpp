@@ -21,10 +21,24 @@ void ask_for_gpus(Demand& demand, std::uint32_t share, std::uint32_t memory_mib)
   if (demand.gpu == Demand::Gpu::memory) demand.memory_mib = memory_mib;
 }
 
-Demand demand_of(const JobSpec& spec, std::uint32_t tasks, bool with_node) {
+/// `devices` MIG instances.
+void ask_for_cuts(Demand& demand, const std::string& profile, std::int64_t amount) {
+  demand.gpu = demand.devices == 0 ? Demand::Gpu::none : Demand::Gpu::cut;
+  demand.profile = profile;
+  demand.portion = amount;
+}
+
+Demand demand_of(const JobSpec& spec, const Fleet& fleet, std::uint32_t tasks, bool with_node) {
   Demand demand;
   demand.devices = tasks * spec.task.gpu_count + (with_node ? spec.node.gpu_count : 0);
   ask_for_gpus(demand, spec.task.gpu_share, spec.task.gpu_memory_mib);
+  if (spec.task.mig_count > 0) {
+    demand.devices = tasks * spec.task.mig_count;
+    ask_for_cuts(demand, spec.task.mig_profile,
+                 fleet.cut_amount(spec.task.mig_profile).value_or(one_gpu));
+  } else if (spec.task.uses_mig() && demand.gpu != Demand::Gpu::none) {
+    demand.gpu = Demand::Gpu::cut;  // whichever has that part
+  }
   demand.cpu_milli = std::int64_t{tasks} * spec.task.cpu_count * 1000;
   demand.memory_bytes = static_cast<std::int64_t>(tasks * spec.task.memory_bytes +
                                                   (with_node ? spec.node.memory_bytes : 0));
@@ -64,28 +78,31 @@ std::shared_ptr<JobShape> gang_of(const std::vector<Demand>& demands, Lie lie, c
 }
 
 /// What the job's nodes, or tasks where nodes do not matter, ask for.
-std::vector<Demand> demands_of(const JobSpec& spec, std::uint32_t node_count) {
+std::vector<Demand> demands_of(const JobSpec& spec, const Fleet& fleet, std::uint32_t node_count) {
   std::vector<Demand> demands;
   if (node_count == 0) {
-    demands.assign(spec.task_count, demand_of(spec, 1, false));
+    demands.assign(spec.task_count, demand_of(spec, fleet, 1, false));
     return demands;
   }
   for (std::uint32_t i = 0; i < node_count; ++i)
-    demands.push_back(demand_of(spec, tasks_of_node(spec.task_count, node_count, i), true));
+    demands.push_back(demand_of(spec, fleet, tasks_of_node(spec.task_count, node_count, i), true));
   return demands;
 }
 
 /// How many of its tasks the node would take besides what every node has to give.
-std::uint32_t tasks_when_empty(const JobSpec& spec, std::uint32_t node_count,
+std::uint32_t tasks_when_empty(const JobSpec& spec, const Fleet& fleet, std::uint32_t node_count,
                                const FleetNode& node) {
-  if (node_count > 0 && room_when_empty(node, demand_of(spec, 0, true), 1) == 0) return 0;
+  if (node_count > 0 && room_when_empty(node, demand_of(spec, fleet, 0, true), 1) == 0) return 0;
   FleetNode rest;
   rest.gpu_memory_mib = node.gpu_memory_mib;
+  rest.gpu_count = node.gpu_count;
+  rest.gpu_absent = node.gpu_absent;
+  rest.cuts = node.cuts;
   rest.gpus_present = node.gpus_present - (node_count > 0 ? spec.node.gpu_count : 0);
   rest.cpu_milli = node.cpu_milli;
   rest.memory_bytes =
       node.memory_bytes - (node_count > 0 ? static_cast<std::int64_t>(spec.node.memory_bytes) : 0);
-  return room_when_empty(rest, demand_of(spec, 1, false), spec.task_count);
+  return room_when_empty(rest, demand_of(spec, fleet, 1, false), spec.task_count);
 }
 
 /// Nodes that a job has to lie on all together.
@@ -122,7 +139,7 @@ bool fits_empty(const JobSpec& spec, std::uint32_t node_count, const Fleet& flee
   }
   for_nodes(fleet, area.nodes, [&](const FleetNode& node) {
     if (which == Count::usable && !node.usable) return;
-    const std::uint32_t tasks = tasks_when_empty(spec, node_count, node);
+    const std::uint32_t tasks = tasks_when_empty(spec, fleet, node_count, node);
     if (tasks == 0) return;
     room.push_back(tasks);
     total += tasks;
@@ -155,7 +172,8 @@ bool fits_segments(const JobSpec& spec, const World& world, const NodeSet& set, 
     std::uint32_t nodes = which == Count::to_come_too ? area.to_come : 0;
     for_nodes(world.fleet, area.nodes, [&](const FleetNode& node) {
       if (which == Count::usable && !node.usable) return;
-      if (tasks_when_empty(spec, spec.node_count, node) >= spec.task_count / spec.node_count)
+      if (tasks_when_empty(spec, world.fleet, spec.node_count, node) >=
+          spec.task_count / spec.node_count)
         ++nodes;
     });
     found += nodes / set.segments->size;
@@ -194,7 +212,7 @@ std::uint32_t fixed_node_count(const JobSpec& spec, const World& world, const No
   if (spec.task_count == 1) return 1;
   // What every node has to give besides the tasks' own makes the number of nodes matter, and so do
   // tasks that get parts of different GPUs there: as few as could ever do.
-  if (spec.node == NodeRequest{} && !spec.task.shares_gpus()) return 0;
+  if (spec.node == NodeRequest{} && !spec.task.shares_gpus() && !spec.task.uses_mig()) return 0;
   std::uint32_t fewest = 0;
   for_areas(world, set, [&](const Area& area) {
     const std::uint32_t nodes = fewest_nodes(spec, world.fleet, area);
@@ -207,7 +225,14 @@ std::string request_text(const JobSpec& spec) {
   const std::uint64_t gpus = spec.gpu_devices();
   std::string text =
       format("{} of {}", counted(spec.task_count, "task"), counted(spec.task.cpu_count, "CPU"));
-  if (gpus > 0) text = format("{}{}, {}", gpu_part_text(spec.task), counted(gpus, "GPU"), text);
+  if (spec.task.mig_count > 0)
+    text = format("{}, {}",
+                  counted(std::uint64_t{spec.task_count} * spec.task.mig_count,
+                          (spec.task.mig_profile.str() + " instance").c_str()),
+                  text);
+  else if (gpus > 0)
+    text = format("{}{}{}, {}", gpu_part_text(spec.task), counted(gpus, "GPU"),
+                  spec.task.uses_mig() ? " by MIG" : "", text);
   if (spec.node_count > 0) text += format(" on {}", counted(spec.node_count, "node"));
   if (spec.is_elastic()) text += format(", up to {}", spec.node_count_max);
   const TopologyRequest& wish = *spec.topology;
@@ -224,10 +249,10 @@ JobShapes::Key JobShapes::key_of(const JobSpec& spec, const NodeSet& set) {
 }
 
 /// `nodes`: that its tasks are divided among; 0: each goes where it fits.
-std::shared_ptr<const JobShape> JobShapes::make(const JobSpec& spec, std::uint32_t nodes,
-                                                const NodeSet& set) {
+std::shared_ptr<const JobShape> JobShapes::make(const JobSpec& spec, const Fleet& fleet,
+                                                std::uint32_t nodes, const NodeSet& set) {
   const Lie lie = nodes == 0 ? Lie::few_nodes : nodes > 1 ? Lie::apart : Lie::free;
-  auto made = gang_of(demands_of(spec, nodes), lie, set);
+  auto made = gang_of(demands_of(spec, fleet, nodes), lie, set);
   if (spec.is_elastic()) {  // its nodes are all alike
     made->lie = Lie::apart;
     made->tasks.resize(spec.node_count_max, made->tasks.front());
@@ -244,7 +269,8 @@ std::shared_ptr<const JobShape> JobShapes::shape_of(const JobSpec& spec, const W
   drop_unused();
   Entry& entry = entries_[key_of(spec, set)];
   auto shape = entry.shape.lock();
-  if (shape == nullptr) entry.shape = shape = make(spec, fixed_node_count(spec, world, set), set);
+  if (shape == nullptr)
+    entry.shape = shape = make(spec, world.fleet, fixed_node_count(spec, world, set), set);
   return shape;
 }
 
@@ -256,6 +282,10 @@ std::shared_ptr<const JobShape> JobShapes::shape_of(const Placement& placement,
     Demand demand;
     demand.devices = static_cast<std::uint32_t>(part.gpus.size());
     ask_for_gpus(demand, part.gpu_share, part.gpu_memory_mib);
+    if (!part.mig.empty()) {
+      demand.devices = static_cast<std::uint32_t>(part.mig.size());
+      ask_for_cuts(demand, part.mig.front().profile, part.mig.front().amount);
+    }
     demand.cpu_milli = std::int64_t{part.cpu_count} * 1000;
     demand.memory_bytes = static_cast<std::int64_t>(part.memory_bytes);
     demands.push_back(std::move(demand));
@@ -299,15 +329,21 @@ JobShapes::Renewed JobShapes::renew(const World& world) {
   Renewed renewed;
   for (auto& [key, entry] : entries_) {
     const auto shape = entry.shape.lock();
-    if (shape == nullptr || key.node_count > 0 || shape->lie == Lie::few_nodes) continue;
+    if (shape == nullptr) continue;
+    const bool counts_anew = key.task.mig_count > 0 &&
+                             shape->tasks.front().demand->portion !=
+                                 world.fleet.cut_amount(key.task.mig_profile).value_or(one_gpu);
+    if (!counts_anew && (key.node_count > 0 || shape->lie == Lie::few_nodes)) continue;
     JobSpec spec;
     spec.task_count = key.task_count;
+    spec.node_count = key.node_count;
+    spec.node_count_max = key.node_count_max;
     spec.task = key.task;
     spec.node = key.node;
     const NodeSet set{key.set, shape->tasks.front().nodes, key.spread, key.topology, key.segments};
     const std::uint32_t nodes = fixed_node_count(spec, world, set);
-    if (nodes == shape->tasks.size()) continue;
-    auto made = make(spec, nodes, set);
+    if (!counts_anew && nodes == shape->tasks.size()) continue;
+    auto made = make(spec, world.fleet, nodes, set);
     entry.shape = made;
     renewed.emplace(shape, std::move(made));
   }

@@ -38,8 +38,8 @@ class JobShapes {
   /// Where a level is required, nodes that its places are still to get count as large enough.
   Fit fit_of(const JobSpec& spec, const World& world, const NodeSet& set);
 
-  /// Shapes whose number of nodes follows from what nodes have, where that is another one now; and
-  /// what they have to become.
+  /// Shapes whose number of nodes follows from what nodes have, or what their MIG instances count
+  /// for, where that is another one now; and what they have to become.
   using Renewed = std::map<std::shared_ptr<const JobShape>, std::shared_ptr<const JobShape>>;
   Renewed renew(const World& world);
 
@@ -63,8 +63,8 @@ class JobShapes {
     std::uint64_t fit_generation = 0;  // of the fleet, when `fit` was found
   };
   static Key key_of(const JobSpec& spec, const NodeSet& set);
-  static std::shared_ptr<const JobShape> make(const JobSpec& spec, std::uint32_t nodes,
-                                              const NodeSet& set);
+  static std::shared_ptr<const JobShape> make(const JobSpec& spec, const Fleet& fleet,
+                                              std::uint32_t nodes, const NodeSet& set);
   void drop_unused();
 
   std::map<Key, Entry> entries_;

@@ -43,6 +43,7 @@ std::optional<PackRequest> LeastLoss::request_of(const Demand& demand) {
       request.gpu_share = static_cast<std::int32_t>(demand.portion);
       break;
     case Demand::Gpu::memory:  // is another part of every GPU
+    case Demand::Gpu::cut:
       return std::nullopt;
   }
   if (!demand.mig.empty() || !request.is_valid()) return std::nullopt;

@@ -260,8 +260,10 @@ class Placing {
     return true;
   }
 
-  /// A request for memory is a larger part of a smaller GPU.
-  static bool is_charged_by_node(const Demand& demand) { return demand.gpu == Demand::Gpu::memory; }
+  /// A request for memory is a larger part of a smaller GPU, and a profile of fewer slices.
+  static bool is_charged_by_node(const Demand& demand) {
+    return demand.gpu == Demand::Gpu::memory || demand.is_cut();
+  }
 
   struct Choice {
     NodeIndex node = no_node;
@@ -296,8 +298,7 @@ class Placing {
       would_delay_ = first;
       return false;
     }
-    if (is_charged_by_node(*task.demand) && !passes(task.demand->charge(node.gpu_memory_mib)))
-      return false;
+    if (is_charged_by_node(*task.demand) && !passes(charge_on(node, *task.demand))) return false;
     const Score score = score_of(*task.demand, index, node);
     const bool is_better = choice.node == no_node || score > choice.score ||
                            (score == choice.score && index < choice.node);
@@ -436,7 +437,8 @@ class Placing {
   bool was_evicted_from(TaskRef ref, const Spot& spot) const {
     if (job().tasks.empty()) return false;
     const Task& task = world_.task(ref);
-    return task.evicted && task.spot.node == spot.node && task.spot.shared == spot.shared;
+    return task.evicted && task.spot.node == spot.node && task.spot.shared == spot.shared &&
+           task.spot.cuts == spot.cuts;
   }
 
   /// A set with a promise and fewer than its minimum really there makes all of this step wait.

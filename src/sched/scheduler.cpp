@@ -48,6 +48,17 @@ std::uint32_t share_of(const Demand& demand, const FleetNode& node) {
                                     demand.devices);
 }
 
+/// One of the instances that a task has.
+MigSlot slot_of(const FleetNode& node, const Demand& demand, const Spot& spot, std::size_t i) {
+  const MigAxis::Profile* const profile = cut_on(node, demand);
+  return {
+      .gpu = gpu_of(node, spot.shared[i]),
+      .start = spot.cuts[i].start,
+      .size = spot.cuts[i].size,
+      .amount = static_cast<std::uint32_t>(profile != nullptr ? profile->amount : demand.portion),
+      .profile = profile != nullptr ? profile->name : demand.profile};
+}
+
 }  // namespace
 
 Policy live_policy() {
@@ -89,14 +100,20 @@ void Scheduler::put_node(NodeId id, const std::string& name, const NodeInventory
     return std::tuple(node.cpu_milli, node.memory_bytes, node.gpu_memory_mib, node.gpus_present);
   };
   const auto before = size_of();
+  const std::size_t axes_before = world_.fleet.axis_count();
   world_.fleet.resize(index, std::int64_t{inventory.cpu_count} * 1000,
                       static_cast<std::int64_t>(inventory.memory_bytes), memory_mib_of(inventory),
                       gpu_absent);
   world_.fleet.set_mesh(index, GpuMesh::of(inventory, gpu_absent));
+  world_.fleet.set_cuts(index, NodeCuts::of(inventory));
+  for (std::uint32_t i = 0; i < inventory.gpus.size(); ++i)
+    world_.fleet.note_use(index, i, inventory.gpus[i].mig.is_on);
   nodes_changed_ = nodes_changed_ || size_of() != before;
   world_.fleet.set_usable(index, usable);
   node_rules_.put_node(index, name, node_type(inventory, gpu_absent));
   world_.measure_gpus();
+  // What instances count for was not known before.
+  if (world_.fleet.axis_count() != axes_before) renew_shapes();
 }
 
 void Scheduler::set_usable(NodeId id, bool usable) {
@@ -122,7 +139,7 @@ std::vector<GpuShare> Scheduler::gpu_sharers(NodeId id) const {
   const FleetNode& fleet_node = node(id);
   std::vector<GpuShare> sharers;
   for (const FleetNode::Resident& resident : fleet_node.residents) {
-    if (resident.stay == Stay::promised) continue;
+    if (resident.stay == Stay::promised || resident.demand->is_cut()) continue;
     for (const std::uint32_t shared : resident.spot.shared)
       sharers.push_back({.gpu = gpu_of(fleet_node, shared),
                          .job = JobId{world_.job(resident.task.job).id},
@@ -132,7 +149,24 @@ std::vector<GpuShare> Scheduler::gpu_sharers(NodeId id) const {
   return sharers;
 }
 
+std::vector<MigHolder> Scheduler::mig_holders(NodeId id) const {
+  const FleetNode& fleet_node = node(id);
+  std::vector<MigHolder> holders;
+  for (const FleetNode::Resident& resident : fleet_node.residents) {
+    if (resident.stay == Stay::promised || !resident.demand->is_cut()) continue;
+    for (std::size_t i = 0; i < resident.spot.shared.size(); ++i)
+      holders.push_back({slot_of(fleet_node, *resident.demand, resident.spot, i),
+                         JobId{world_.job(resident.task.job).id}});
+  }
+  std::sort(holders.begin(), holders.end(),
+            [](const MigHolder& a, const MigHolder& b) { return a.slot < b.slot; });
+  return holders;
+}
+
 std::int64_t Scheduler::gpu_amount(const JobSpec& spec) const {
+  if (spec.task.mig_count > 0)
+    return std::int64_t{spec.task_count} * spec.task.mig_count *
+           world_.fleet.cut_amount(spec.task.mig_profile).value_or(one_gpu);
   if (!spec.task.shares_gpus()) return static_cast<std::int64_t>(spec.gpu_devices()) * one_gpu;
   Demand demand;
   demand.gpu = spec.task.gpu_memory_mib > 0 ? Demand::Gpu::memory : Demand::Gpu::portion;
@@ -289,6 +323,10 @@ Task Scheduler::task_holding(const NodePart& part, TaskState state) const {
   task.state = state;
   task.spot.node = index_of(part.node);
   task.spot.gpus.assign(part.gpus.begin(), part.gpus.end());
+  for (const MigSlot& slot : part.mig) {
+    task.spot.gpus.push_back(slot.gpu);
+    task.spot.cuts.push_back({slot.start, slot.size});
+  }
   return task;
 }
 
@@ -406,6 +444,7 @@ Plan Scheduler::plan(std::int64_t now, bool may_evict) {
       return task.state == TaskState::running;
     });
     plan.starts.push_back({JobId{job.id}, placement_of(job, grows), grows});
+    note_uses(plan.starts.back().placement);
     settle_start(number, plan.starts.back().placement, grows);
   }
   std::sort(plan.starts.begin(), plan.starts.end(),
@@ -462,19 +501,36 @@ Placement Scheduler::placement_of(const SchedJob& job, bool grows) const {
     part->task_count += job.shape->tasks[i].process_count;
     const FleetNode& fleet_node = world_.fleet.at(spot.node);
     for (const std::uint32_t gpu : spot.gpus) part->gpus.push_back(static_cast<std::uint16_t>(gpu));
-    for (const std::uint32_t shared : spot.shared) part->gpus.push_back(gpu_of(fleet_node, shared));
-    if (demand.is_shared()) part->gpu_share = share_of(demand, fleet_node);
-    part->gpu_memory_mib = static_cast<std::uint32_t>(demand.memory_mib);
+    for (std::size_t k = 0; k < spot.shared.size(); ++k) {
+      if (demand.is_cut())
+        part->mig.push_back(slot_of(fleet_node, demand, spot, k));
+      else
+        part->gpus.push_back(gpu_of(fleet_node, spot.shared[k]));
+    }
+    if (demand.is_shared() && !demand.is_cut()) {
+      part->gpu_share = share_of(demand, fleet_node);
+      part->gpu_memory_mib = static_cast<std::uint32_t>(demand.memory_mib);
+    }
     part->cpu_count += static_cast<std::uint32_t>(demand.cpu_milli / 1000);
     part->memory_bytes += static_cast<std::uint64_t>(demand.memory_bytes);
   }
   std::uint32_t task_first = 0;
   for (NodePart& part : placement) {
     std::sort(part.gpus.begin(), part.gpus.end());
+    std::sort(part.mig.begin(), part.mig.end());
     if (!grows) part.task_first = task_first;
     task_first += part.task_count;
   }
   return placement;
+}
+
+/// How the GPUs are used from now on.
+void Scheduler::note_uses(const Placement& placement) {
+  for (const NodePart& part : placement) {
+    const NodeIndex index = index_of(part.node);
+    for (const std::uint16_t gpu : part.gpus) world_.fleet.note_use(index, gpu, false);
+    for (const MigSlot& slot : part.mig) world_.fleet.note_use(index, slot.gpu, true);
+  }
 }
 
 /// From here on it has one task for each of its parts.

@@ -137,6 +137,8 @@ class Scheduler {
   std::vector<JobId> gpu_holders(NodeId id) const;
   /// Who has a part of one.
   std::vector<GpuShare> gpu_sharers(NodeId id) const;
+  /// Who has which MIG instances; by GPU, then start.
+  std::vector<MigHolder> mig_holders(NodeId id) const;
   /// Millionths of GPUs that such a job would be charged, on the smallest GPUs that there are.
   std::int64_t gpu_amount(const JobSpec& spec) const;
   /// The place of a project or department in the tree.
@@ -157,10 +159,12 @@ class Scheduler {
   std::vector<Task> elastic_tasks(const Job& job, bool is_ending) const;
   Placement placement_of(const SchedJob& job, bool grows) const;
   void leave(std::uint32_t number);
+  void note_uses(const Placement& placement);
   Eviction::Standing standing_of(QuotaIndex project) const;
   void settle_start(std::uint32_t number, const Placement& placement, bool grows);
   void remember(std::int64_t now);
   const std::string& free_text(const NodeSet& set) const;
+  std::string cut_text(const JobSpec& spec, const NodeSet& set) const;
   std::string fit_text(const JobSpec& spec, Fit fit) const;
   std::string places_text(const JobSpec& spec, const NodeSet& set) const;
   std::string segment_fit_text(Fit fit, const NodeSet& set, const std::string& which) const;

@@ -1,5 +1,6 @@
 // sched/scheduler_wait.cpp - why a job waits, in the numbers that decided it.
 #include <algorithm>
+#include <set>
 
 #include "common/assert.h"
 #include "common/escape.h"
@@ -90,6 +91,27 @@ const std::string& Scheduler::free_text(const NodeSet& set) const {
   return text;
 }
 
+/// Of a job that waits for MIG instances: whether slices are missing, or only lie badly.
+std::string Scheduler::cut_text(const JobSpec& spec, const NodeSet& set) const {
+  const auto shape = shapes_.shape_of(spec, world_, set);
+  const Demand& demand = *shape->tasks.front().demand;
+  std::int64_t slices = 0, places = 0, gpus = 0;
+  for_nodes(world_.fleet, set.nodes.get(), [&](const FleetNode& node) {
+    const auto* profile = cut_on(node, demand);
+    if (!node.usable || profile == nullptr) return;
+    ++gpus;
+    places += cut_room(node, *profile, true);
+    slices += node.gpu_free_amount * node.cuts->axis->slice_count() / one_gpu / profile->size;
+  });
+  if (gpus == 0) return "no GPU that is up can be cut so";
+  if (places == 0 && slices > 0)
+    return format(
+        "blocked by layout: free memory slices would make {} of them, but lie between others' "
+        "instances",
+        slices);
+  return format("there is room for {} of them now", places);
+}
+
 std::string Scheduler::never_text(const JobSpec& spec) const {
   const NodeSet set = set_of(spec);
   std::size_t count = 0;
@@ -102,6 +124,19 @@ std::string Scheduler::never_text(const JobSpec& spec) const {
     memory_most = std::max(memory_most, node.gpu_memory_mib);
   });
   const std::string which = node_rules_.rule_of(spec).text();
+  if (spec.task.uses_mig()) {
+    std::set<std::string> profiles;
+    for_nodes(world_.fleet, set.nodes.get(), [&](const FleetNode& node) {
+      if (node.cuts == nullptr) return;
+      for (const auto& profile : node.cuts->axis->profiles()) profiles.insert(profile.name);
+    });
+    return format("needs {}; {}", request_text(spec),
+                  profiles.empty()
+                      ? format("no GPU of the {} node{}{}{} can be cut by MIG", count,
+                               count == 1 ? "" : "s", which.empty() ? "" : " ", which)
+                      : format("GPUs{}{} can be cut into {}", which.empty() ? "" : " of nodes ",
+                               which, fmt::join(profiles, ", ")));
+  }
   return format(
       "needs {}; the cluster has {} node{}{}{}, the largest with {} GPUs{} and {} CPUs{}",
       request_text(spec), count, count == 1 ? "" : "s", which.empty() ? "" : " ", which, gpus_most,
@@ -177,7 +212,7 @@ std::string Scheduler::fit_text(const JobSpec& spec, Fit fit) const {
     case Fit::yes:
       break;
   }
-  const std::string& free = free_text(set);
+  const std::string free = spec.task.uses_mig() ? cut_text(spec, set) : free_text(set);
   return which.empty() ? free : format("may run on nodes{}; {}", which, free);
 }
 

@@ -256,7 +256,7 @@ void World::attach(TaskRef ref) {
   if (const auto stay = stay_of(task.state))
     task.spot = fleet.put(ref, *stay, job.preemptible, demand, std::move(task.spot));
   if (is_placed(task.state)) {
-    task.charge = demand.charge(fleet.at(task.spot.node).gpu_memory_mib);
+    task.charge = charge_on(fleet.at(task.spot.node), demand);
     quotas.charge(job.project, task.charge, !job.preemptible);
   } else if (task.state == TaskState::waiting) {
     task.charge = demand.charge(gpu_memory_least_);
@@ -305,7 +305,7 @@ void World::change(TaskRef ref, Task next) {
   fleet.change_stay(ref, *from, *to, task.spot.node);
   task = std::move(next);
   if (!is_placed(task.state)) return;
-  task.charge = job.demand(ref.task).charge(fleet.at(task.spot.node).gpu_memory_mib);
+  task.charge = charge_on(fleet.at(task.spot.node), job.demand(ref.task));
   quotas.charge(job.project, task.charge, !job.preemptible);
 }
 

@@ -15,7 +15,7 @@ void Disk::apply(const ctld::AllocationPut& row) {
     allocation.closed = true;
     allocation.held_ms = row.held_ms;
   } else {
-    allocation.gpu_count = row.gpu_uuids.size();
+    allocation.gpu_amount = row.gpu_amount;
   }
 }
 

@@ -15,7 +15,7 @@ class Disk {
   ctld::Snapshot load() const;
 
   struct Allocation {
-    std::uint64_t gpu_count = 0;
+    std::int64_t gpu_amount = 0;  // of gpu_unit
     bool closed = false;
     std::int64_t held_ms = 0;
   };

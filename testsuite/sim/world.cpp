@@ -43,6 +43,7 @@ World::World(Options options) : options_(options), random_(options.seed) {
       gpu.index = static_cast<std::uint32_t>(g);
       gpu.model = i % 2 == 0 ? "Tesla T4" : "NVIDIA L4";
       gpu.memory_bytes = static_cast<std::uint64_t>(gpu_memory_mib) << 20;
+      gpu.mig = mig_geometry();
       node.inventory.gpus.push_back(gpu);
     }
   }
@@ -54,6 +55,7 @@ World::World(Options options) : options_(options), random_(options.seed) {
     if (shape < 5) {  // one task
       job.spec.task.gpu_count = static_cast<std::uint32_t>(random(0, options_.gpus_per_node));
       if (job.spec.task.gpu_count > 0 && chance(0.4)) share_gpus(job.spec.task);
+      if (chance(0.25)) cut_gpus(job.spec.task);
       if (chance(0.4)) choose_nodes(job.spec.nodes.edit());
     } else if (chance(0.3)) {  // a gang that grows and shrinks
       job.spec.node_count = static_cast<std::uint32_t>(random(1, options_.node_count - 2));
@@ -67,6 +69,7 @@ World::World(Options options) : options_(options), random_(options.seed) {
       job.spec.task_count = job.spec.node_count * static_cast<std::uint32_t>(random(1, 2));
       job.spec.task.gpu_count = static_cast<std::uint32_t>(random(0, options_.gpus_per_node / 2));
       if (job.spec.task.gpu_count > 0 && chance(0.2)) share_gpus(job.spec.task);
+      if (chance(0.15)) cut_gpus(job.spec.task);
     } else {  // a gang anywhere
       job.spec.task_count = static_cast<std::uint32_t>(random(2, 8));
       job.spec.task.gpu_count = static_cast<std::uint32_t>(random(0, 2));
@@ -81,7 +84,7 @@ World::World(Options options) : options_(options), random_(options.seed) {
     // It may be kept off a node; then a gang of all nodes would wait for ever.
     if (job.spec.project == "red" && job.spec.node_count == nodes_.size())
       job.spec.task_count = --job.spec.node_count;
-    if (job.spec.project != "default" &&
+    if (job.spec.project != "default" && !job.spec.task.uses_mig() &&
         static_cast<int>(job.spec.gpu_devices()) <= gpus_promised() && chance(0.2))
       job.spec.preemptibility = Preemptibility::no;
     job.spec.priority = static_cast<std::int32_t>(random(1, 3)) * 40;
@@ -101,6 +104,24 @@ std::int64_t gpu_mib_of(const NodePart& part) {
   return part.gpu_share > 0 ? part.gpu_share * gpu_memory_mib / gpu_unit : gpu_memory_mib;
 }
 
+/// Two halves, or four quarters of which the last can only be taken with the one before.
+const MigGeometry& mig_geometry() {
+  static const MigGeometry geometry = [] {
+    MigGeometry made;
+    MigProfile quarter{.name = "1g.8gb", .compute_slices = 1, .size = 1, .starts = {0, 1, 2}};
+    MigProfile half{.name = "2g.16gb", .compute_slices = 2, .size = 2, .starts = {0, 2}};
+    quarter.count_max = 3;
+    half.count_max = 2;
+    for (MigProfile* profile : {&quarter, &half}) {
+      profile->memory_bytes = std::uint64_t{profile->size} << 33;
+      made.profiles.push_back(*profile);
+    }
+    made.switches = true;
+    return made;
+  }();
+  return geometry;
+}
+
 std::size_t rack_of(const std::string& node) { return std::stoul(node.substr(1)) / nodes_per_rack; }
 
 /// A part of its GPUs, as a share or as memory.
@@ -110,6 +131,13 @@ void World::share_gpus(TaskRequest& task) {
     task.gpu_memory_mib = static_cast<std::uint32_t>(random(1, 20)) << 10;
   else
     task.gpu_share = shares[random(0, 4)];
+}
+
+/// MIG instances instead of GPUs; every node has that many.
+void World::cut_gpus(TaskRequest& task) {
+  task = {.cpu_count = task.cpu_count, .memory_bytes = task.memory_bytes};
+  task.mig_profile = chance(0.5) ? "1g.8gb" : "2g.16gb";
+  task.mig_count = static_cast<std::uint32_t>(random(1, options_.gpus_per_node > 1 ? 2 : 1));
 }
 
 /// By name or type; there are always some such.
@@ -177,7 +205,8 @@ std::string World::run() {
     if (engine_) {
       double gpus = 0;
       for (const auto& [id, job] : engine_->jobs())
-        for (const auto& part : job.last->placement) gpus += static_cast<double>(part.gpus.size());
+        for (const auto& part : job.last->placement)
+          gpus += static_cast<double>(part.gpu_amount()) / gpu_unit;
       gpu_ms_held_ += gpus * static_cast<double>(event.at - time_us_) / 1000;
     }
     time_us_ = event.at;

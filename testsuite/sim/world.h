@@ -32,6 +32,11 @@ const char* name_of(Mistake mistake);
 /// What every GPU has, and what a job's part has of each of its own.
 inline constexpr std::int64_t gpu_memory_mib = 32 << 10;
 std::int64_t gpu_mib_of(const NodePart& part);
+/// How each of them can be cut.
+const MigGeometry& mig_geometry();
+inline std::uint32_t mask_of(const MigSlot& slot) {
+  return ((std::uint32_t{1} << slot.size) - 1) << slot.start;
+}
 /// Where the node called "n7" lies.
 inline constexpr std::size_t nodes_per_rack = 3;
 std::size_t rack_of(const std::string& node);
@@ -81,7 +86,8 @@ class World {
   struct Process {
     RunId run;
     std::set<std::string> gpus;
-    std::int64_t gpu_mib = 0;  // of each of them
+    std::int64_t gpu_mib = 0;                                 // of each of them
+    std::vector<std::pair<std::string, std::uint32_t>> cuts;  // slices of GPUs that are cut
     bool alive = true;
     bool started = false;
     bool end_ordered = false;
@@ -154,6 +160,7 @@ class World {
   void cancel_some();
   int gpus_promised() const;
   void share_gpus(TaskRequest& task);
+  void cut_gpus(TaskRequest& task);
   void choose_nodes(NodeWish& wish);
   void choose_topology(JobSpec& spec);
   void change_projects(int round);

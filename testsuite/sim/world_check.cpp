@@ -1,4 +1,5 @@
 // testsuite/sim/world_check.cpp - the promises of design.md 3, looked at after every step.
+#include <algorithm>
 #include <cmath>
 
 #include "common/format.h"
@@ -34,6 +35,8 @@ std::string World::check_engine() const {
     std::map<std::uint16_t, JobId> gpus;           // whole
     std::map<std::uint16_t, std::int64_t> shared;  // what projects are charged
     std::map<std::uint16_t, std::int64_t> mib;     // memory asked for is charged rounded up
+    std::map<std::uint16_t, std::uint32_t> cuts;   // slices under instances
+    std::vector<MigHolder> slots;
   };
   std::map<NodeId, Held> held;
   for (const auto& [id, job] : engine_->jobs()) {
@@ -77,6 +80,19 @@ std::string World::check_engine() const {
         if (node.gpus.contains(gpu) && node.shared.contains(gpu))
           return format("GPU {} of node {} is held whole and in parts", gpu, part.node.value);
       }
+      for (const MigSlot& slot : part.mig) {
+        const auto* profile = mig_geometry().find(slot.profile);
+        if (profile == nullptr || slot.size != profile->size ||
+            !std::binary_search(profile->starts.begin(), profile->starts.end(), slot.start))
+          return format("an instance {} at {} of job {} cannot be", slot.profile, slot.start,
+                        id.value);
+        const std::uint32_t mask = mask_of(slot);
+        if ((node.cuts[slot.gpu] & mask) != 0)
+          return format("slices of GPU {} of node {} are held twice, by job {} too", slot.gpu,
+                        part.node.value, id.value);
+        node.cuts[slot.gpu] |= mask;
+        node.slots.push_back({slot, id});
+      }
     }
     const bool waits = job.state == JobState::pending || is_final(job.state);
     if (waits && !job.last->placement.empty())
@@ -102,6 +118,14 @@ std::string World::check_engine() const {
       if (view.gpu_holders[gpu] != (holder == node.gpus.end() ? JobId{} : holder->second))
         return format("GPU {} of node {}: the scheduler and the jobs disagree", gpu, id.value);
     }
+    for (const auto& [gpu, mask] : node.cuts)
+      if (node.gpus.contains(gpu) || node.shared.contains(gpu))
+        return format("GPU {} of node {} is cut and used otherwise", gpu, id.value);
+    auto slots = node.slots;
+    std::sort(slots.begin(), slots.end(),
+              [](const MigHolder& a, const MigHolder& b) { return a.slot < b.slot; });
+    if (slots != view.mig_holders)
+      return format("node {}: the scheduler and the jobs disagree about instances", id.value);
     std::map<std::uint16_t, std::int64_t> shared;
     for (const GpuShare& share : view.gpu_sharers) shared[share.gpu] += share.share;
     if (shared != node.shared)
@@ -158,6 +182,7 @@ std::string World::check_reality() const {
   std::map<JobId, std::uint32_t> running;
   for (const auto& node : nodes_) {
     std::map<std::string, std::int64_t> used;
+    std::map<std::string, std::uint32_t> cut;
     std::set<JobId> here;
     for (const auto& process : node.processes) {
       if (!process.alive) continue;
@@ -171,7 +196,15 @@ std::string World::check_reality() const {
         if ((used[gpu] += process.gpu_mib) > gpu_memory_mib)
           return format("{} MiB of {} are used, the last by job {}", used[gpu], gpu,
                         process.run.job.value);
+      for (const auto& [gpu, mask] : process.cuts) {
+        if ((cut[gpu] & mask) != 0)
+          return format("slices of {} are used twice, the last by job {}", gpu,
+                        process.run.job.value);
+        cut[gpu] |= mask;
+      }
     }
+    for (const auto& [gpu, mask] : cut)
+      if (used.contains(gpu)) return format("{} is cut and used otherwise", gpu);
   }
   return {};
 }
@@ -232,8 +265,8 @@ std::string World::check_end() const {
   for (const auto& [key, allocation] : disk_.allocations()) {
     if (!allocation.closed)
       return format("an allocation of job {} never ended", std::get<0>(key).job.value);
-    billed_gpu_ms +=
-        static_cast<double>(allocation.gpu_count) * static_cast<double>(allocation.held_ms);
+    billed_gpu_ms += static_cast<double>(allocation.gpu_amount) / gpu_unit *
+                     static_cast<double>(allocation.held_ms);
   }
   // Each row is cut to whole milliseconds.
   const double tolerance = static_cast<double>(disk_.allocations().size()) * options_.gpus_per_node;

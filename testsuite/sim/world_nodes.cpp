@@ -266,7 +266,11 @@ void World::start_processes(int index, const gpud::StartStep& step) {
     broken_ = format("job {} had ended by itself and was started again", run.job.value);
   Process process;
   process.run = run;
-  process.gpus.insert(step.launch.gpu_uuids.begin(), step.launch.gpu_uuids.end());
+  const std::vector<MigSlot>& slots = step.launch.part.mig;
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    process.cuts.emplace_back(step.launch.gpu_uuids.at(i), mask_of(slots[i]));
+  if (slots.empty())
+    process.gpus.insert(step.launch.gpu_uuids.begin(), step.launch.gpu_uuids.end());
   process.gpu_mib = gpu_mib_of(step.launch.part);
   node.processes.push_back(process);
   if (options_.mistake == Mistake::launch_twice && chance(0.05)) node.processes.push_back(process);
@@ -297,9 +301,13 @@ void World::start_processes(int index, const gpud::StartStep& step) {
     there.agent->started(run, now().wall);
     carry_out(index);
   });
+  const auto payload = disk_.payloads().find(run.job);
+  if (payload == disk_.payloads().end()) {
+    broken_ = format("job {} runs and is not in the store", run.job.value);
+    return;
+  }
   // In batch mode only the first node's part ends by itself.
-  const bool holds_only =
-      disk_.payloads().at(run.job).mode == LaunchMode::batch && step.launch.node_index != 0;
+  const bool holds_only = payload->second.mode == LaunchMode::batch && step.launch.node_index != 0;
   if (holds_only) return;
   in(random(300 * ms, 30 * s), [this, index, run] {
     RunEnd end;

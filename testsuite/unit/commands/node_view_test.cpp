@@ -54,10 +54,42 @@ dgx2 down     0/0 -                    -              -       -      0/0        
 
 TEST(NodeTable, OneRowForEachGpu) {
   EXPECT_EQ("\n" + gpu_table({up_node(), down_node()}).render({}), R"(
-NODE GPU MODEL                MEMORY  USED UTIL            JOB UUID
-dgx1   0 Tesla V100-SXM2-32GB  32GiB 16GiB  50%             12 GPU-0000
-dgx1   1 Tesla V100-SXM2-32GB  32GiB     -    - 13:0.5 14:0.25 GPU-0001
+NODE GPU MODEL                MEMORY  USED UTIL LAYOUT            JOB UUID
+dgx1   0 Tesla V100-SXM2-32GB  32GiB 16GiB  50% whole              12 GPU-0000
+dgx1   1 Tesla V100-SXM2-32GB  32GiB     -    - shared 13:0.5 14:0.25 GPU-0001
 )");
+}
+
+TEST(NodeTable, DrawsWhatAGpuIsCutInto) {
+  NodeView node;
+  node.identity.name = "a1";
+  node.state = NodeState::up;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    Gpu a100 = gpu(i);
+    a100.model = "A100";
+    a100.mig.switches = i > 0;
+    a100.mig.is_on = i == 0;
+    a100.mig.profiles = {{.name = "7g.40gb", .compute_slices = 7, .size = 8, .starts = {0}}};
+    node.inventory.gpus.push_back(a100);
+  }
+  node.inventory.gpus[1].mig.blocked = 0b11;
+  node.mig_holders = {{{1, 4, 4, 500'000, "3g.20gb"}, JobId{7}},
+                      {{1, 2, 1, 125'000, "1g.5gb"}, JobId{9}}};
+  EXPECT_EQ("\n" + gpu_table({node}).render({}), R"(
+NODE GPU MODEL MEMORY USED UTIL LAYOUT                    JOB UUID
+a1     0 A100   32GiB    -    - [........]                  - GPU-0000
+a1     1 A100   32GiB    -    - [##1.3333] 7:3g.20gb 9:1g.5gb GPU-0001
+a1     2 A100   32GiB    -    - idle                        - GPU-0002
+)");
+  EXPECT_NE(node_table({node}).render({}).find("0.625/3"), std::string::npos);
+  std::string out;
+  JsonWriter json(out);
+  write_node(json, node);
+  EXPECT_NE(out.find(R"("mig":{"possible":true,"slices":8,"profiles":["7g.40gb"],"instances":[)"
+                     R"({"profile":"3g.20gb","start":4,"size":4,"job":7},)"
+                     R"({"profile":"1g.5gb","start":2,"size":1,"job":9}]})"),
+            std::string::npos)
+      << out;
 }
 
 TEST(NodeTable, NamesAreSortedAsPeopleCount) {
@@ -85,10 +117,12 @@ TEST(NodeJson, HasEverything) {
       R"([{"name":"dgx1","state":"up","reason":null,"since":"2026-11-16T02:00:00Z","cpus":80,)"
       R"("cpus_held":4,"memory_bytes":549755813888,"memory_held_bytes":68719476736,"gpus":[)"
       R"({"index":0,"uuid":"GPU-0000","model":"Tesla V100-SXM2-32GB","memory_bytes":34359738368,)"
-      R"("job":12,"shares":[],"utilization_percent":50,"memory_used_bytes":17179869184,"processes":1,)"
+      R"("job":12,"shares":[],"mig":null,)"
+      R"("utilization_percent":50,"memory_used_bytes":17179869184,"processes":1,)"
       R"("pci_bus_id":"00000000:06:00.0","numa_node":null},)"
       R"({"index":1,"uuid":"GPU-0001","model":"Tesla V100-SXM2-32GB","memory_bytes":34359738368,)"
       R"("job":null,"shares":[{"job":13,"share":0.5},{"job":14,"share":0.25}],)"
+      R"("mig":null,)"
       R"("utilization_percent":null,"memory_used_bytes":null,"processes":null,)"
       R"("pci_bus_id":"00000000:06:00.0","numa_node":0}],)"
       R"("type":"v100-sxm2-32gb","groups":["dgx","lab"],)"

@@ -18,6 +18,8 @@ std::string text_of(const JobSpec& spec) {
              spec.task_count, spec.task.gpu_count, spec.node.gpu_count);
   if (spec.task.gpu_share != 0) text += format(", share {}", spec.task.gpu_share);
   if (spec.task.gpu_memory_mib != 0) text += format(", {} MiB", spec.task.gpu_memory_mib);
+  if (spec.task.uses_mig())
+    text += format(", mig {}:{}", spec.task.mig_profile, spec.task.mig_count);
   if (spec.node.memory_bytes != 0) text += format(", {} bytes", spec.node.memory_bytes);
   if (spec.time_limit_seconds != 0) text += format(", {} s", spec.time_limit_seconds);
   if (spec.is_elastic()) text += format(", up to {} nodes", spec.node_count_max);
@@ -167,6 +169,30 @@ TEST(SubmitOptions, APartOfAGpu) {
   EXPECT_EQ(line("--gpu-devices 2"),
             "--gpu-devices says of how many GPUs a part is asked for: give -g 0.5 or "
             "--gpu-memory=20G with it; for whole GPUs -g is enough");
+}
+
+TEST(SubmitOptions, MigInstances) {
+  const std::string start = "job.sh in default, train, 0 nodes, 1 tasks, ";
+  EXPECT_EQ(line("--mig 3g.20gb"), start + "0+0 GPUs, mig 3g.20gb:1");
+  EXPECT_EQ(line("--mig=1g.5gb+me:2"), start + "0+0 GPUs, mig 1g.5gb+me:2");
+  EXPECT_EQ(line("--mig 3g.20gb:2 --mig 1g.5gb"), start + "0+0 GPUs, mig 1g.5gb:1");
+  EXPECT_EQ(line("--mig auto -g 0.4"), start + "1+0 GPUs, share 400000, mig auto:0");
+  EXPECT_EQ(line("--mig auto --gpu-memory 9G"), start + "1+0 GPUs, 9216 MiB, mig auto:0");
+  for (const char* bad : {"3g", "20gb", "whole", "3g.20gbextra"})
+    EXPECT_NE(line(std::string("--mig=") + bad).find("is not the name of a MIG profile"),
+              std::string::npos)
+        << bad;
+  for (const char* bad : {"3g.20gb:0", "3g.20gb:", "3g.20gb:x", "3g.20gb:1025", "auto:2"})
+    EXPECT_NE(
+        line(std::string("--mig=") + bad + " -g 0.5").find("stands how many of it, 1 to 1024"),
+        std::string::npos)
+        << bad;
+  EXPECT_EQ(line("--mig auto"),
+            "--mig=auto finds the MIG profile for a part of a GPU: give -g 0.5 or "
+            "--gpu-memory=20G with it");
+  EXPECT_EQ(line("--mig 3g.20gb -g 1"),
+            "--mig=3g.20gb and --gpus-per-task contradict each other: MIG instances stand in the "
+            "place of GPUs, leave one out");
 }
 
 TEST(SubmitOptions, ValuesThatALaterReleaseWillKnow) {
