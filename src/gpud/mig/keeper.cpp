@@ -165,7 +165,7 @@ Result<std::vector<MigOwned>> MigKeeper::owned_of(RunId run, const std::vector<M
 }
 
 bool MigKeeper::is_whole_again(const Work& work) const {
-  return !work.is_switched && !work.is_busy && work.entries.empty();
+  return !work.is_on && !work.is_busy && work.entries.empty();
 }
 
 void MigKeeper::prepare(RunId run, const std::vector<MigSlot>& slots,
@@ -269,7 +269,7 @@ void MigKeeper::pump(const std::string& uuid, MonoTime now) {
   }
   if (!work.entries.empty()) work.idle_since = now;
   const bool is_idle = work.entries.empty() && now - work.idle_since >= options_.hold;
-  wish.off_wanted = work.is_switched && (!work.whole.empty() || is_idle);
+  wish.off_wanted = work.is_on && (!work.whole.empty() || (work.is_switched && is_idle));
   if (!is_needed && !(wish.off_wanted && work.entries.empty())) return;
   work.is_busy = true;
   const std::weak_ptr<int> alive = alive_;

@@ -140,6 +140,25 @@ TEST_F(MigKeeperTest, TheModeIsHeldForTheNextAndEndsForAWholeGpu) {
   EXPECT_EQ(rgpud.answers[3], "ready") << "at once";
 }
 
+// Somebody else turned it on, and the scheduler took the GPU's word that it can be turned off.
+TEST_F(MigKeeperTest, AWholeGpuIsWholeWhoeverTurnedTheModeOn) {
+  const FakeNode node("hgx-h100-80gb");
+  node.tool("set 0 mig=on");
+  MigKeeper::Options options = with_hold({});
+  options.patience = milliseconds(100);
+  Rgpud rgpud(node, options);
+  EXPECT_TRUE(rgpud.geometry.is_on);
+  rgpud.keeper->tick(mono_now());
+  EXPECT_EQ(layout(node), "on") << "without a job that wants it otherwise it stays";
+  node.tool("create-instance 0 1g.10gb 3");
+  rgpud.prepare_whole(1);
+  EXPECT_EQ(rgpud.answer(1), rgpud.uuid + " is still in MIG mode");
+  node.tool("destroy-instance 0 10");
+  rgpud.prepare_whole(2);
+  EXPECT_EQ(rgpud.answer(2), "ready");
+  EXPECT_EQ(layout(node), "off");
+}
+
 // A whole GPU is asked for before the instance on it has gone.
 TEST_F(MigKeeperTest, AWholeGpuWaitsForWhatLeaves) {
   const FakeNode node("hgx-h100-80gb");
