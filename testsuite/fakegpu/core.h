@@ -58,6 +58,9 @@ void* mig_handle_of(unsigned int index, FakeKind kind, uint32_t instance, uint32
 FakeMigGpu mig_gpu(const Call* call);
 /// Before instances are made or ended: whether the caller may, and as long as it takes.
 int mig_change(const Call* call);
+/// MIG's fields of nvmlDeviceGetFieldValues: 184, whether the mode changes without a reset, and
+/// 199, whether profiles are told without it. NOT_SUPPORTED: another field, or an older driver.
+int fake_mig_field(const Call* call, unsigned int field, unsigned long long* value);
 
 /// Copies a text out as NVML does: a buffer that is too short is left alone.
 int give_text(const char* from, char* text, unsigned int size);

@@ -32,6 +32,16 @@ int mig_change(const Call* call) {
   return nvml_success;
 }
 
+int fake_mig_field(const Call* call, unsigned int field, unsigned long long* value) {
+  enum { resetless = 184, asked_without_mode = 199 };
+  const uint64_t branch = call->machine->driver_branch;
+  const bool known =
+      (field == resetless && branch >= 535) || (field == asked_without_mode && branch >= 550);
+  if (!known || !fake_mig_can(call->device)) return nvml_not_supported;
+  *value = field == asked_without_mode || call->device->gpu.architecture >= nvml_arch_hopper;
+  return nvml_success;
+}
+
 int nvmlDeviceGetMigMode(NvmlHandle device, unsigned int* current, unsigned int* pending) {
   ENTER_DEVICE(call, device);
   if (current == NULL || pending == NULL) return nvml_invalid_argument;
