@@ -80,6 +80,8 @@ struct Config {
   std::string node_close_gpus = "auto";
   std::string node_dcgm_dir;
   std::string node_jobstats_dir;
+  Duration node_mig_hold = std::chrono::minutes(5);
+  std::string node_mig_strangers = "keep";
   Duration node_reconnect_max = std::chrono::seconds(30);
 
   std::string log_file;

@@ -113,6 +113,10 @@ Result<void> is_close_choice(std::string_view text) {
   static constexpr std::array<std::string_view, 3> choices{"auto", "always", "never"};
   return is_one_of(text, choices);
 }
+Result<void> is_strangers_choice(std::string_view text) {
+  static constexpr std::array<std::string_view, 2> choices{"keep", "destroy"};
+  return is_one_of(text, choices);
+}
 Result<void> is_packing(std::string_view text) {
   static constexpr std::array<std::string_view, 2> choices{"fullest", "least-loss"};
   return is_one_of(text, choices);
@@ -275,6 +279,12 @@ constexpr std::array table{
     Row{{"node.jobstats_dir", "string", "''",
          "The same for jobstats, which reads /run/gpustat; '' for none"},
         TextMember{&Config::node_jobstats_dir, is_path_or_empty}},
+    Row{{"node.mig_hold", "duration", "5m",
+         "How long a GPU that was put into MIG mode for a job stays so without one"},
+        DurationMember{&Config::node_mig_hold, 0s, year}},
+    Row{{"node.mig_strangers", "choice", "keep",
+         "MIG instances that Rota did not make: keep leaves their slices alone, destroy ends them"},
+        TextMember{&Config::node_mig_strangers, is_strangers_choice}},
     Row{{"node.reconnect_max", "duration", "30s",
          "Longest pause between attempts to reach the controller"},
         DurationMember{&Config::node_reconnect_max, 10ms, 1h}},

@@ -146,8 +146,11 @@ void Agent::remember_forgotten(RunId run) {
 std::vector<std::uint32_t> Agent::pick_cpus(const proto::LaunchRun& launch) {
   if (cpus_.empty()) return {};
   std::set<std::int32_t> near;
-  for (const auto gpu : launch.part.gpus)
+  const auto add = [&](std::size_t gpu) {
     if (gpu < inventory_.gpus.size()) near.insert(inventory_.gpus[gpu].numa_node);
+  };
+  for (const auto gpu : launch.part.gpus) add(gpu);
+  for (const MigSlot& slot : launch.part.mig) add(slot.gpu);
   std::vector<std::uint32_t> picked;
   // First the free cores next to the job's GPUs, then any free one.
   for (const bool only_near : {true, false}) {

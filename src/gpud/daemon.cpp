@@ -125,6 +125,7 @@ Result<void> Daemon::make_shell() {
   facts.gpus = inventory.node.gpus;
   facts.shares.shim_dir = shim_directory();
   facts.shares.driver = find_driver(config_.node_nvml);
+  facts.caps = MigMinors::load();
   facts.cgroups = cgroup_prepare(cgroup_mounts(file_read("/proc/mounts"), config_.node_cgroup),
                                  config_.node_cgroup_parent, name + '.' + spool.id());
   if (config_.node_cgroup == "none")
@@ -134,7 +135,11 @@ Result<void> Daemon::make_shell() {
 
   ROTA_CHECK(settle_gates(config_.node_close_gpus, facts));
 
+  make_mig(spool.directory(), inventory.node.gpus);
+
   Shell::Options options;
+  options.mig = mig_ ? &*mig_ : nullptr;
+  options.mig_seen = nvml_->last_instances();
   options.identity.name = name;
   options.identity.version = version();
   options.identity.boot_id = facts.boot_id;
@@ -152,6 +157,25 @@ Result<void> Daemon::make_shell() {
     return nvml_->last_holders();
   };
   return {};
+}
+
+/// Cutting has a worker of its own: it takes seconds, and samples shall not wait for it.
+void Daemon::make_mig(const std::string& spool_dir, std::vector<Gpu>& gpus) {
+  const auto can_be_cut = [](const Gpu& gpu) { return gpu.mig.can_be_cut(); };
+  if (std::ranges::none_of(gpus, can_be_cut)) return;
+  if (::geteuid() != 0) {
+    log::info("GPUs are not cut into MIG instances: only root may do that");
+    for (Gpu& gpu : gpus) gpu.mig.profiles.clear();
+    return;
+  }
+  mig_nvml_.emplace(config_.node_nvml);
+  MigKeeper::Options options;
+  options.ledger_path = spool_dir + "/mig";
+  options.gpus = gpus;
+  options.hold = config_.node_mig_hold;
+  options.ends_strangers = config_.node_mig_strangers == "destroy";
+  mig_.emplace(executor_, *mig_nvml_, std::move(options));
+  mig_->on_switched = [this] { nvml_->refresh(); };
 }
 
 Result<void> Daemon::listen() {

@@ -10,6 +10,7 @@
 #include "gpud/inventory/nvml_worker.h"
 #include "gpud/link.h"
 #include "gpud/logs.h"
+#include "gpud/mig/keeper.h"
 #include "gpud/shell.h"
 #include "net/listener.h"
 
@@ -26,6 +27,7 @@ class Daemon {
 
  private:
   Result<void> make_shell();
+  void make_mig(const std::string& spool_dir, std::vector<Gpu>& gpus);
   Result<void> listen();
   Result<void> dial();
   Link::Events link_events();
@@ -37,6 +39,8 @@ class Daemon {
   bool is_ready_ = false;
   std::string listening_;  // host:port, with the real port
   std::optional<NvmlWorker> nvml_;
+  std::optional<NvmlWorker> mig_nvml_;
+  std::optional<MigKeeper> mig_;
   std::optional<Shell> shell_;
   std::optional<LogServer> logs_;
   std::optional<Link> link_;

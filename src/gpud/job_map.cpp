@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -14,29 +15,55 @@
 
 namespace rota::gpud {
 
-std::vector<JobHolder> job_holders(const std::map<RunId, Agent::Run>& runs) {
+std::vector<JobHolder> job_holders(
+    const std::map<RunId, Agent::Run>& runs,
+    const std::function<std::vector<MigDevice>(RunId)>& instances_of) {
   std::vector<JobHolder> holders;
-  for (const auto& [id, run] : runs)
-    if (run.phase != proto::RunPhase::ended && !run.launch.gpu_uuids.empty())
-      holders.push_back({id.job, run.launch.owner.uid, run.launch.gpu_uuids});
+  for (const auto& [id, run] : runs) {
+    if (run.phase == proto::RunPhase::ended) continue;
+    JobHolder holder{id.job, run.launch.owner.uid, {}, {}};
+    if (run.launch.part.mig.empty())
+      holder.gpu_uuids = run.launch.gpu_uuids;
+    else if (instances_of)
+      holder.instances = instances_of(id);
+    if (!holder.gpu_uuids.empty() || !holder.instances.empty())
+      holders.push_back(std::move(holder));
+  }
   return holders;
 }
 
 JobMap::JobMap(std::string dcgm_dir, std::string jobstats_dir, const NodeInventory& inventory)
     : dcgm_dir_(std::move(dcgm_dir)), jobstats_dir_(std::move(jobstats_dir)) {
-  for (const Gpu& gpu : inventory.gpus) indexes_[gpu.uuid] = gpu.index;
+  for (const Gpu& gpu : inventory.gpus) {
+    indexes_[gpu.uuid] = gpu.index;
+    positions_.push_back(gpu.index);
+  }
   for (const std::string& directory : {dcgm_dir_, jobstats_dir_}) {
     if (directory.empty()) continue;
     std::error_code error;
     std::filesystem::create_directories(directory, error);
     if (error) complain(directory, error.message());
     for (const auto& [uuid, index] : indexes_) written_[format("{}/{}", directory, index)];
+    find_instances(directory);
   }
 }
 
-void JobMap::add_line(Files& files, const std::string& directory, std::uint32_t index,
-                      const std::string& line) const {
-  if (!directory.empty()) files[format("{}/{}", directory, index)] += line + '\n';
+/// What an earlier rgpud left of instances: their names say that they are such.
+void JobMap::find_instances(const std::string& directory) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+    const std::string name = entry.path().filename();
+    const bool is_numbers = name.find_first_not_of("0123456789.") == std::string::npos &&
+                            std::ranges::count(name, '.') == 1 && name.front() != '.';
+    if (is_numbers || name.starts_with("MIG-")) written_[directory + '/' + name];
+  }
+}
+
+void JobMap::add_lines(Files& files, const JobHolder& holder, const std::string& dcgm_name,
+                       const std::string& jobstats_name) const {
+  if (!dcgm_dir_.empty()) files[dcgm_dir_ + '/' + dcgm_name] += format("{}\n", holder.job.value);
+  if (!jobstats_dir_.empty())
+    files[jobstats_dir_ + '/' + jobstats_name] += format("{} {}\n", holder.job.value, holder.uid);
 }
 
 void JobMap::update(const std::vector<JobHolder>& holders) {
@@ -46,9 +73,13 @@ void JobMap::update(const std::vector<JobHolder>& holders) {
     for (const std::string& uuid : holder.gpu_uuids) {
       const auto index = indexes_.find(uuid);
       if (index == indexes_.end()) continue;
-      add_line(wanted, dcgm_dir_, index->second, format("{}", holder.job.value));
-      add_line(wanted, jobstats_dir_, index->second, format("{} {}", holder.job.value, holder.uid));
+      const std::string name = std::to_string(index->second);
+      add_lines(wanted, holder, name, name);
     }
+    for (const MigDevice& instance : holder.instances)
+      if (instance.gpu < positions_.size())
+        add_lines(wanted, holder, format("{}.{}", positions_[instance.gpu], instance.instance),
+                  instance.uuid);
   }
   for (const auto& [path, text] : written_)
     if (!wanted.contains(path) && ::unlink(path.c_str()) != 0 && errno != ENOENT)

@@ -33,19 +33,46 @@ Shell::Shell(boost::asio::any_io_executor executor, Options options, Spool spool
       timer_(executor) {}
 
 Steps::Events Shell::step_events() {
-  return {[this](RunId run, WallTime start_time) {
-            agent_.started(run, start_time);
-            job_map_.update(job_holders(agent_.runs()));
-            carry_out();
-          },
-          [this](RunId run, RunEnd end) {
-            if (end.detail.size() > detail_bytes_max) end.detail.resize(detail_bytes_max);
-            agent_.ended(run, std::move(end));
-            job_map_.update(job_holders(agent_.runs()));
-            carry_out();
-            if (on_run_ended) on_run_ended(run);
-          },
-          [this] { return gpu_holders ? gpu_holders() : std::vector<GpuHolders>{}; }};
+  Steps::Events events;
+  events.started = [this](RunId run, WallTime start_time) {
+    agent_.started(run, start_time);
+    tell_monitoring();
+    carry_out();
+  };
+  events.ended = [this](RunId run, RunEnd end) {
+    if (end.detail.size() > detail_bytes_max) end.detail.resize(detail_bytes_max);
+    agent_.ended(run, std::move(end));
+    tell_monitoring();
+    carry_out();
+    if (on_run_ended) on_run_ended(run);
+  };
+  events.gpu_holders = [this] { return gpu_holders ? gpu_holders() : std::vector<GpuHolders>{}; };
+  if (options_.mig == nullptr) return events;
+  events.prepare = [this](const proto::LaunchRun& launch, Steps::Events::Prepared prepared) {
+    options_.mig->prepare(launch.run, launch.part.mig, launch.gpu_uuids, mono_now(),
+                          std::move(prepared));
+  };
+  events.release = [this](RunId run) { options_.mig->release(run, mono_now()); };
+  return events;
+}
+
+void Shell::tell_monitoring() {
+  std::function<std::vector<MigDevice>(RunId)> instances_of;
+  if (options_.mig != nullptr)
+    instances_of = [this](RunId run) { return options_.mig->devices_of(run); };
+  job_map_.update(job_holders(agent_.runs(), instances_of));
+}
+
+/// What the controller hears of our GPUs: without what was left on them, with what others have.
+void Shell::settle_instances() {
+  if (options_.mig == nullptr) return;
+  std::vector<MigKeeper::Living> living;
+  for (const auto& [id, run] : agent_.runs())
+    if (run.phase != proto::RunPhase::ended && !run.launch.part.mig.empty())
+      living.push_back({id, run.launch.part.mig, run.launch.gpu_uuids});
+  const auto geometries = options_.mig->settle(living, options_.mig_seen, mono_now());
+  for (std::size_t i = 0; i < geometries.size() && i < options_.inventory.gpus.size(); ++i)
+    options_.inventory.gpus[i].mig = geometries[i];
 }
 
 Result<void> Shell::start() {
@@ -56,7 +83,8 @@ Result<void> Shell::start() {
   }
   if (!agent_.runs().empty())
     log::info("found {} runs in the spool, {} of them not ended", agent_.runs().size(), running);
-  job_map_.update(job_holders(agent_.runs()));
+  settle_instances();
+  tell_monitoring();
   ROTA_CHECK(steps_.open());
   tick();
   return {};
@@ -67,6 +95,7 @@ void Shell::tick() {
   timer_.async_wait([this](boost::system::error_code error) {
     if (error) return;
     steps_.tick(mono_now());
+    if (options_.mig != nullptr) options_.mig->tick(mono_now());
     tick();
   });
 }

@@ -9,6 +9,7 @@
 #include "common/result.h"
 #include "gpud/agent.h"
 #include "gpud/job_map.h"
+#include "gpud/mig/keeper.h"
 #include "gpud/steps.h"
 #include "net/connection.h"
 #include "proto/messages.h"
@@ -24,8 +25,10 @@ class Shell {
     NodeInventory inventory;
     std::vector<Cpu> cpus;
     std::string ticket_key;
-    std::string dcgm_dir;      // of JobMap
-    std::string jobstats_dir;  // the same
+    std::string dcgm_dir;                     // of JobMap
+    std::string jobstats_dir;                 // the same
+    MigKeeper* mig = nullptr;                 // none: no GPU here can be cut
+    std::map<std::string, MigSeen> mig_seen;  // what was there before us
   };
   Shell(boost::asio::any_io_executor executor, Options options, Spool spool, NodeFacts facts,
         std::string step_program);
@@ -59,6 +62,8 @@ class Shell {
   Steps::Events step_events();
   template <class Order>
   Result<void> apply(const proto::Frame& frame);
+  void settle_instances();
+  void tell_monitoring();
   void carry_out();
   void carry_out_one(AgentEffect& effect);
   void tick();

@@ -85,21 +85,40 @@ void Steps::start(StartStep effect, const NodeSettings& settings) {
   const Owner& owner = effect.launch.owner;
   steps_[run].uid = owner.uid;
   last_start_ = mono_now();
-  if (::geteuid() != 0) return launch(std::move(effect), settings, {});
+  if (::geteuid() != 0) return prepare(std::move(effect), settings, {});
   // The answer is often there already; then this is a plain call.
   auto shared = std::make_shared<StartStep>(std::move(effect));
   groups_.find(shared->launch.owner.uid, shared->launch.owner.gid, last_start_,
                [this, shared, settings](const GroupCache::Groups& groups) {
-                 launch(std::move(*shared), settings, groups);
+                 prepare(std::move(*shared), settings, groups);
                });
 }
 
-void Steps::launch(StartStep effect, NodeSettings settings, std::vector<std::uint32_t> groups) {
+bool Steps::is_preparing(RunId run) const {
+  const auto step = steps_.find(run);
+  return step != steps_.end() && step->second.state == State::preparing;
+}
+
+void Steps::prepare(StartStep effect, const NodeSettings& settings,
+                    std::vector<std::uint32_t> groups) {
+  if (!is_preparing(effect.launch.run)) return;
+  if (!events_.prepare) return launch(std::move(effect), settings, std::move(groups), {});
+  auto shared = std::make_shared<StartStep>(std::move(effect));
+  events_.prepare(shared->launch, [this, shared, settings,
+                                   groups](const Result<std::vector<MigDevice>>& instances) {
+    const RunId run = shared->launch.run;
+    if (!is_preparing(run)) return;
+    if (!instances) return finish_later(run, launch_failed(instances.error()));
+    launch(std::move(*shared), settings, groups, *instances);
+  });
+}
+
+void Steps::launch(StartStep effect, const NodeSettings& settings,
+                   std::vector<std::uint32_t> groups, const std::vector<MigDevice>& instances) {
   const RunId run = effect.launch.run;
   const auto step = steps_.find(run);
-  if (step == steps_.end() || step->second.state != State::preparing) return;
   auto order = plan_step(std::move(effect.launch), std::move(effect.cpus), std::move(groups),
-                         facts_, settings, wall_now());
+                         facts_, settings, wall_now(), instances);
   if (!order) return finish_later(run, launch_failed(order.error()));
   if (const auto handed = hand_over(run, step->second, *std::move(order)); !handed)
     finish_later(run, launch_failed(handed.error()));
@@ -216,6 +235,7 @@ void Steps::finish(RunId run, RunEnd end, WallTime start_time) {
   if (step == steps_.end()) return;
   const bool started = step->second.started;
   steps_.erase(step);
+  if (events_.release) events_.release(run);
   // The record of a run that ended while nobody listened may hold a start that was never told.
   if (!started && start_time) events_.started(run, start_time);
   events_.ended(run, std::move(end));
@@ -223,6 +243,7 @@ void Steps::finish(RunId run, RunEnd end, WallTime start_time) {
 
 void Steps::finish_later(RunId run, RunEnd end) {
   steps_.erase(run);
+  if (events_.release) events_.release(run);
   boost::asio::post(executor_, [this, run, end = std::move(end)]() mutable {
     events_.ended(run, std::move(end));
   });

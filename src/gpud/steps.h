@@ -29,6 +29,11 @@ class Steps {
     std::function<void(RunId, RunEnd)> ended;
     /// Who holds memory of which GPU now, for the runs that share some; asked once a second.
     std::function<std::vector<GpuHolders>()> gpu_holders;
+    /// Makes the run's MIG instances, or its GPUs whole again; answers at once or later, but not
+    /// after the release. None: this node cannot cut GPUs.
+    using Prepared = std::function<void(Result<std::vector<MigDevice>>)>;
+    std::function<void(const proto::LaunchRun&, Prepared)> prepare = nullptr;
+    std::function<void(RunId)> release = nullptr;
   };
   /// `step_program` is rstepd's path. Of all calls to this class only tick() calls events itself.
   Steps(boost::asio::any_io_executor executor, Spool spool, NodeFacts facts,
@@ -53,7 +58,7 @@ class Steps {
 
  private:
   enum class State {
-    preparing,  // no process yet
+    preparing,  // no process yet, and perhaps no instances
     attached,   // rstepd is on the line
     detached,   // rstepd lives, but has not called (again)
     cleaning,   // rstepd is gone, and what it left is being killed
@@ -71,7 +76,10 @@ class Steps {
 
   void adopt_one(Spool::Found found, std::vector<AdoptedRun>& adopted);
   void remove_strays();
-  void launch(StartStep effect, NodeSettings settings, std::vector<std::uint32_t> groups);
+  bool is_preparing(RunId run) const;
+  void prepare(StartStep effect, const NodeSettings& settings, std::vector<std::uint32_t> groups);
+  void launch(StartStep effect, const NodeSettings& settings, std::vector<std::uint32_t> groups,
+              const std::vector<MigDevice>& instances);
   Result<void> hand_over(RunId run, Step& step, StepOrder order);
   std::shared_ptr<StepLine> new_line(Fd socket);
   void accept();

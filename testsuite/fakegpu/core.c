@@ -64,20 +64,109 @@ int enter(const char* name, Call* call) {
   return suffer(call->state, name, -1);
 }
 
-int enter_device(const char* name, NvmlHandle device, Call* call) {
-  if (!running()) return nvml_uninitialized;
-  call->machine = &machine;
-  call->state = shared_state;
-  if (device < handles || device >= handles + machine.device_count) return nvml_invalid_argument;
-  call->index = device->index;
-  call->device = &machine.devices[device->index];
-  call->gpu = &shared_state->gpus[device->index];
-  const int code = suffer(call->state, name, (int)device->index);
+static int enter_gpu(const char* name, unsigned int index, Call* call) {
+  call->index = index;
+  call->device = &machine.devices[index];
+  call->gpu = &shared_state->gpus[index];
+  const int code = suffer(call->state, name, (int)index);
   if (code != nvml_success) return code;
   fake_state_lock(call->state);
   const bool lost = call->gpu->lost != 0;
   fake_state_unlock(call->state);
   return lost ? nvml_gpu_is_lost : nvml_success;
+}
+
+int enter_device(const char* name, NvmlHandle device, Call* call) {
+  if (!running()) return nvml_uninitialized;
+  call->machine = &machine;
+  call->state = shared_state;
+  if (device < handles || device >= handles + machine.device_count) return nvml_invalid_argument;
+  return enter_gpu(name, device->index, call);
+}
+
+int enter_any_device(const char* name, NvmlHandle device, Call* call) {
+  if (device >= handles && device < handles + fake_gpu_max) return enter_device(name, device, call);
+  return enter_handle(name, device, fake_mig_handle, call);
+}
+
+// ---- what MIG made ----
+
+// Never freed: a program may keep a handle for as long as it likes. Found by serial, and known as
+// ours by lying in a chunk.
+enum { chunk_size = 256, bucket_count = 1024 };
+typedef struct Chunk {
+  struct NvmlDevice handles[chunk_size];
+  unsigned int used;
+  struct Chunk* next;
+} Chunk;
+static Chunk* chunks;
+static struct NvmlDevice* buckets[bucket_count];
+static pthread_mutex_t mig_handles_lock = PTHREAD_MUTEX_INITIALIZER;
+
+FakeMigGpu mig_gpu(const Call* call) {
+  return (FakeMigGpu){.device = call->device, .state = call->state, .gpu = call->gpu};
+}
+
+static struct NvmlDevice* new_handle(void) {  // locked
+  if (chunks == NULL || chunks->used == chunk_size) {
+    Chunk* chunk = calloc(1, sizeof *chunk);
+    if (chunk == NULL) return NULL;
+    chunk->next = chunks;
+    chunks = chunk;
+  }
+  return &chunks->handles[chunks->used++];
+}
+
+void* mig_handle_of(unsigned int index, FakeKind kind, uint32_t instance, uint32_t compute) {
+  struct NvmlDevice** bucket = &buckets[(instance + compute) % bucket_count];
+  pthread_mutex_lock(&mig_handles_lock);
+  struct NvmlDevice* at = *bucket;
+  while (at != NULL && (at->index != index || at->kind != kind || at->instance != instance ||
+                        at->compute != compute)) {
+    at = at->next;
+  }
+  if (at == NULL && (at = new_handle()) != NULL) {
+    *at = (struct NvmlDevice){index, kind, instance, compute, *bucket};
+    *bucket = at;
+  }
+  pthread_mutex_unlock(&mig_handles_lock);
+  return at;
+}
+
+static bool is_mig_handle(const struct NvmlDevice* handle, FakeKind kind) {
+  pthread_mutex_lock(&mig_handles_lock);
+  const Chunk* chunk = chunks;
+  while (chunk != NULL && (handle < chunk->handles || handle >= chunk->handles + chunk->used)) {
+    chunk = chunk->next;
+  }
+  const bool known = chunk != NULL && handle->kind == kind;
+  pthread_mutex_unlock(&mig_handles_lock);
+  return known;
+}
+
+int enter_handle(const char* name, const void* handle, FakeKind kind, Call* call) {
+  if (!running()) return nvml_uninitialized;
+  call->machine = &machine;
+  call->state = shared_state;
+  const struct NvmlDevice* known = handle;
+  if (handle == NULL || !is_mig_handle(known, kind)) return nvml_invalid_argument;
+  const int code = enter_gpu(name, known->index, call);
+  if (code != nvml_success) return code;
+  call->is_mig = true;
+  const FakeMigGpu on = mig_gpu(call);
+  bool found = false;
+  fake_state_lock(call->state);
+  const FakeGpuInstance* instance = fake_mig_find(&on, known->instance);
+  if (instance != NULL) {
+    call->instance = *instance;
+    found = known->compute == 0;
+    for (unsigned int i = 0; i < fake_compute_instance_max && !found; ++i) {
+      found = instance->computes[i].serial == known->compute;
+      call->compute = instance->computes[i];
+    }
+  }
+  fake_state_unlock(call->state);
+  return found ? nvml_success : nvml_not_found;
 }
 
 NvmlHandle handle_of(unsigned int index) { return &handles[index]; }

@@ -26,10 +26,23 @@ bool cuda_has_device(CudaDevice device) {
 }
 
 const FakeDevice* cuda_device(CudaDevice device) {
-  return &world.machine.devices[world.visible[device]];
+  return &world.machine.devices[world.visible[device].gpu];
 }
 
-FakeGpuState* cuda_gpu(CudaDevice device) { return &world.state->gpus[world.visible[device]]; }
+FakeGpuState* cuda_gpu(CudaDevice device) { return &world.state->gpus[world.visible[device].gpu]; }
+
+const CudaSeen* cuda_instance(CudaDevice device) {
+  return world.visible[device].is_mig ? &world.visible[device] : NULL;
+}
+
+static FakeMigGpu mig_gpu(unsigned int index) {
+  return (FakeMigGpu){&world.machine.devices[index], world.state, &world.state->gpus[index]};
+}
+
+const FakeMigProfile* cuda_profile(const CudaSeen* seen) {
+  const FakeMigGpu on = mig_gpu(seen->gpu);
+  return fake_mig_profile_of(&on, &seen->instance);
+}
 
 // CUDA counts the fastest device first, unless it is asked for the order of the bus, which is
 // NVML's.
@@ -48,50 +61,99 @@ static void order_devices(unsigned int order[fake_gpu_max]) {
   }
 }
 
-// Index of the device that one entry of CUDA_VISIBLE_DEVICES names, or -1: a whole number, or the
-// beginning of a UUID that only one device has.
-static int named_device(const unsigned int* order, const char* name, size_t length) {
+// Locked: the whole GPU, or of one in MIG mode its first instance. False: it has none.
+static bool see_gpu(unsigned int index, CudaSeen* seen) {
+  *seen = (CudaSeen){.gpu = index};
+  const FakeMigState* mig = &world.state->gpus[index].mig;
+  if (mig->mode == 0) return true;
+  seen->is_mig = true;
+  for (unsigned int i = 0; i < fake_gpu_instance_max; ++i) {
+    for (unsigned int j = 0; j < fake_compute_instance_max; ++j) {
+      if (mig->instances[i].computes[j].serial == 0) continue;
+      seen->instance = mig->instances[i];
+      seen->compute = mig->instances[i].computes[j];
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool see_instance(const char* uuid, CudaSeen* seen) {
+  for (unsigned int i = 0; i < world.machine.device_count; ++i) {
+    const FakeMigGpu on = mig_gpu(i);
+    FakeGpuInstance* instance = NULL;
+    FakeComputeInstance* compute = NULL;
+    if (!fake_mig_by_uuid(&on, uuid, &instance, &compute)) continue;
+    *seen = (CudaSeen){.gpu = i, .is_mig = true, .instance = *instance, .compute = *compute};
+    return true;
+  }
+  return false;
+}
+
+// Locked: the device that one entry of CUDA_VISIBLE_DEVICES names: a whole number, the beginning of
+// a UUID that only one device has, or a MIG instance's whole UUID.
+static bool named_device(const unsigned int* order, const char* name, size_t length,
+                         CudaSeen* seen) {
   if (length > 0 && length < 4 && strspn(name, "0123456789") >= length) {
     const int index = atoi(name);
-    return index < (int)world.machine.device_count ? (int)order[index] : -1;
+    return index < (int)world.machine.device_count && see_gpu(order[index], seen);
+  }
+  if (length == fake_mig_uuid_size - 8 && strncmp(name, "MIG-", 4) == 0) {
+    char uuid[fake_mig_uuid_size];
+    snprintf(uuid, sizeof uuid, "%.*s", (int)length, name);
+    return see_instance(uuid, seen);
   }
   int found = -1;
-  if (length <= 4 || strncasecmp(name, "GPU-", 4) != 0) return -1;
+  if (length <= 4 || strncasecmp(name, "GPU-", 4) != 0) return false;
   for (unsigned int i = 0; i < world.machine.device_count; ++i) {
     if (strncasecmp(world.machine.devices[i].uuid, name, length) != 0) continue;
-    if (found != -1) return -1;
+    if (found != -1) return false;
     found = (int)i;
   }
-  return found;
+  return found != -1 && see_gpu((unsigned int)found, seen);
+}
+
+// Before r570 a process has one MIG instance at the most, and no GPU beside it. False: no more.
+static bool add_device(const CudaSeen* seen) {
+  for (unsigned int i = 0; i < world.visible_count; ++i) {
+    const CudaSeen* known = &world.visible[i];
+    if (known->gpu == seen->gpu && known->compute.serial == seen->compute.serial) return false;
+    if ((known->is_mig || seen->is_mig) && world.machine.driver_branch < 570) return false;
+  }
+  if (world.visible_count == fake_gpu_max) return false;
+  world.visible[world.visible_count++] = *seen;
+  return true;
 }
 
 // The first entry that names no device, or one a second time, ends the list.
-static void see_devices(void) {
-  unsigned int order[fake_gpu_max];
-  order_devices(order);
-  const char* at = getenv("CUDA_VISIBLE_DEVICES");
-  world.visible_count = 0;
-  if (at == NULL) {
-    while (world.visible_count < world.machine.device_count) {
-      world.visible[world.visible_count] = order[world.visible_count];
-      ++world.visible_count;
-    }
-    return;
-  }
+static void see_named(const unsigned int* order, const char* at) {
   while (*at != '\0') {
     while (isspace((unsigned char)*at)) ++at;
     size_t length = strcspn(at, ",");
     const size_t whole = length;
     while (length > 0 && isspace((unsigned char)at[length - 1])) --length;
-    const int index = named_device(order, at, length);
-    if (index < 0) return;
-    for (unsigned int i = 0; i < world.visible_count; ++i) {
-      if (world.visible[i] == (unsigned int)index) return;
-    }
-    world.visible[world.visible_count++] = (unsigned int)index;
+    CudaSeen seen;
+    if (!named_device(order, at, length, &seen) || !add_device(&seen)) return;
     at += whole;
     if (*at == ',') ++at;
   }
+}
+
+static void see_devices(void) {
+  unsigned int order[fake_gpu_max];
+  order_devices(order);
+  const char* names = getenv("CUDA_VISIBLE_DEVICES");
+  world.visible_count = 0;
+  fake_state_lock(world.state);
+  if (names != NULL) {
+    see_named(order, names);
+  } else {
+    CudaSeen seen;
+    for (unsigned int i = 0; i < world.machine.device_count; ++i) {
+      if (see_gpu(order[i], &seen)) add_device(&seen);
+    }
+  }
+  fake_state_unlock(world.state);
 }
 
 static int start(void) {
@@ -143,19 +205,47 @@ CUDA(cuDriverGetVersion, int* version) {
 
 uint64_t cuda_capacity(CudaDevice device) {
   const FakeModel* model = &cuda_device(device)->gpu;
+  const CudaSeen* seen = cuda_instance(device);
+  if (seen != NULL) return cuda_profile(seen)->memory_mib << 20;
   return (model->memory_mib - model->reserved_mib) << 20;
 }
 
+// Locked: what is in use of a device, be it a GPU or an instance.
+static uint64_t used_of(CudaDevice device) {
+  const CudaSeen* seen = cuda_instance(device);
+  return seen != NULL ? fake_mig_memory_used(cuda_gpu(device), &seen->instance)
+                      : fake_state_memory_used(cuda_gpu(device));
+}
+
+// Locked: an instance may be ended under nobody, but be gone before we come.
+static bool is_there(CudaDevice device) {
+  const CudaSeen* seen = cuda_instance(device);
+  if (seen == NULL) return cuda_gpu(device)->mig.mode == 0;
+  const FakeMigGpu on = mig_gpu(seen->gpu);
+  return fake_mig_find(&on, seen->instance.serial) != NULL;
+}
+
 // Locked: this process's line on a device, made if there is room; NULL if there is none.
-static FakeProcess* own_line(FakeGpuState* gpu) {
+static FakeProcess* own_line(CudaDevice device) {
+  FakeGpuState* gpu = cuda_gpu(device);
+  const CudaSeen* seen = cuda_instance(device);
+  const uint32_t instance = seen != NULL ? seen->instance.id + 1 : 0;
+  const uint32_t compute = seen != NULL ? seen->compute.id + 1 : 0;
   FakeProcess* place = NULL;
   for (unsigned int i = 0; i < fake_process_max; ++i) {
     FakeProcess* process = &gpu->processes[i];
-    if (process->pid != 0 && process->life == life) return process;
+    if (process->pid != 0 && process->life == life && process->gpu_instance == instance &&
+        process->compute_instance == compute) {
+      return process;
+    }
     if (process->pid == 0 && place == NULL) place = process;
   }
   if (place != NULL) {
-    *place = (FakeProcess){.pid = (uint32_t)started_by, .kind = fake_compute, .life = life};
+    *place = (FakeProcess){.pid = (uint32_t)started_by,
+                           .kind = fake_compute,
+                           .life = life,
+                           .gpu_instance = instance,
+                           .compute_instance = compute};
   }
   return place;
 }
@@ -165,13 +255,14 @@ int cuda_charge(CudaDevice device, uint64_t bytes) {
   const uint64_t capacity = cuda_capacity(device);
   int code = cuda_out_of_memory;
   fake_state_lock(world.state);
-  if (bytes <= capacity && fake_state_memory_used(gpu) > capacity - bytes)
-    fake_state_reap(world.state, gpu);
-  if (bytes <= capacity && fake_state_memory_used(gpu) <= capacity - bytes) {
-    FakeProcess* process = own_line(gpu);
+  if (bytes <= capacity && used_of(device) > capacity - bytes) fake_state_reap(world.state, gpu);
+  if (!is_there(device)) {
+    code = cuda_invalid_device;
+  } else if (bytes <= capacity && used_of(device) <= capacity - bytes) {
+    FakeProcess* process = own_line(device);
     if (process == NULL) {
       fake_state_reap(world.state, gpu);
-      process = own_line(gpu);
+      process = own_line(device);
     }
     if (process != NULL) {
       process->memory_bytes += bytes;
@@ -186,7 +277,7 @@ int cuda_charge(CudaDevice device, uint64_t bytes) {
 
 void cuda_uncharge(CudaDevice device, uint64_t bytes) {
   fake_state_lock(world.state);
-  FakeProcess* process = own_line(cuda_gpu(device));
+  FakeProcess* process = own_line(device);
   if (process != NULL) {
     process->memory_bytes -= bytes < process->memory_bytes ? bytes : process->memory_bytes;
     if (process->memory_bytes == 0) *process = (FakeProcess){0};
@@ -199,7 +290,7 @@ uint64_t cuda_free_bytes(CudaDevice device) {
   const uint64_t capacity = cuda_capacity(device);
   fake_state_lock(world.state);
   fake_state_reap(world.state, gpu);
-  const uint64_t used = fake_state_memory_used(gpu);
+  const uint64_t used = used_of(device);
   fake_state_unlock(world.state);
   return used < capacity ? capacity - used : 0;
 }

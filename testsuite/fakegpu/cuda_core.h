@@ -4,6 +4,7 @@
 
 #include "description.h"
 #include "gpushim/cuda_abi.h"
+#include "mig_state.h"
 #include "state.h"
 
 // A function of the driver: declared, exported and then defined, here once.
@@ -23,10 +24,18 @@ struct CudaContextBody {
   bool alive;
 };
 
+/// One device of this process: a GPU, or a MIG instance of one.
+typedef struct {
+  unsigned int gpu;  // index in the machine
+  bool is_mig;
+  FakeGpuInstance instance;
+  FakeComputeInstance compute;
+} CudaSeen;
+
 typedef struct {
   FakeDescription machine;
   FakeState* state;
-  unsigned int visible[fake_gpu_max];  // index in the machine of each device of this process
+  CudaSeen visible[fake_gpu_max];
   unsigned int visible_count;
   struct CudaContextBody primaries[fake_gpu_max];
 } CudaWorld;
@@ -39,6 +48,9 @@ int cuda_enter_context(CudaContext* context);
 CudaWorld* cuda_world(void);
 bool cuda_has_device(CudaDevice device);
 const FakeDevice* cuda_device(CudaDevice device);
+/// The instance that a device is; NULL: it is a whole GPU.
+const CudaSeen* cuda_instance(CudaDevice device);
+const FakeMigProfile* cuda_profile(const CudaSeen* seen);
 FakeGpuState* cuda_gpu(CudaDevice device);
 
 /// Takes memory of a device for this process, or says that there is no more.

@@ -24,27 +24,39 @@ CUDA(cuDeviceGetName, char* name, int size, CudaDevice device) {
   CUDA_ENTER();
   if (name == NULL || size <= 0) return cuda_invalid_value;
   if (!cuda_has_device(device)) return cuda_invalid_device;
-  snprintf(name, (size_t)size, "%s", cuda_device(device)->gpu.name);
+  const CudaSeen* seen = cuda_instance(device);
+  snprintf(name, (size_t)size, "%s%s%s", cuda_device(device)->gpu.name, seen != NULL ? " MIG " : "",
+           seen != NULL ? cuda_profile(seen)->name : "");
   return cuda_success;
 }
 
 static int hex_digit(char c) { return c <= '9' ? c - '0' : (c | 32) - 'a' + 10; }
 
-CUDA(cuDeviceGetUuid, CudaUuid* uuid, CudaDevice device) {
-  CUDA_ENTER();
-  if (uuid == NULL) return cuda_invalid_value;
-  if (!cuda_has_device(device)) return cuda_invalid_device;
+static void uuid_bytes(const char* text, CudaUuid* uuid) {
   unsigned int count = 0;
-  for (const char* at = cuda_device(device)->uuid + 4; *at != '\0' && count < 32; ++at) {
+  for (const char* at = text + 4; *at != '\0' && count < 32; ++at) {
     if (*at == '-') continue;
     unsigned char* byte = &uuid->bytes[count++ / 2];
     *byte = (unsigned char)(*byte << 4 | hex_digit(*at));
   }
+}
+
+CUDA(cuDeviceGetUuid, CudaUuid* uuid, CudaDevice device) {
+  CUDA_ENTER();
+  if (uuid == NULL) return cuda_invalid_value;
+  if (!cuda_has_device(device)) return cuda_invalid_device;
+  uuid_bytes(cuda_device(device)->uuid, uuid);
   return cuda_success;
 }
-// The second form only differs for MIG devices.
+// The first form gives the GPU's, the second the instance's where it is one.
 CUDA(cuDeviceGetUuid_v2, CudaUuid* uuid, CudaDevice device) {
-  return cuDeviceGetUuid(uuid, device);
+  const int code = cuDeviceGetUuid(uuid, device);
+  const CudaSeen* seen = code == cuda_success ? cuda_instance(device) : NULL;
+  if (seen == NULL) return code;
+  char text[fake_mig_uuid_size];
+  fake_mig_uuid(cuda_device(device), &seen->instance, &seen->compute, text);
+  uuid_bytes(text, uuid);
+  return cuda_success;
 }
 
 CUDA(cuDeviceTotalMem_v2, size_t* bytes, CudaDevice device) {
@@ -168,10 +180,12 @@ CUDA(cuDeviceGetAttribute, int* value, int attribute, CudaDevice device) {
   if (!cuda_has_device(device)) return cuda_invalid_device;
   const FakeModel* model = &cuda_device(device)->gpu;
   const FakePci* pci = &cuda_device(device)->pci;
+  const CudaSeen* seen = cuda_instance(device);
   *value = 0;
   switch (attribute) {
     case 16:
-      *value = (int)model->multiprocessors;
+      *value = (int)(seen != NULL ? fake_mig_multiprocessors(cuda_profile(seen), &seen->compute)
+                                  : model->multiprocessors);
       break;
     case 20:
       *value = (int)cuda_gpu(device)->compute_mode;

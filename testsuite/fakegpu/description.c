@@ -165,6 +165,65 @@ static bool read_sequence(Reader* reader, yaml_node_t* node, ReadValue read, voi
   { name, read, offsetof(type, field), required }
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+static bool read_slice(Reader* reader, yaml_node_t* node, void* target) {
+  uint64_t value = 0;
+  if (!read_number(reader, node, &value)) return false;
+  if (value >= fake_mig_slice_max) return fail(reader, node, "a GPU has at most 16 slices", "");
+  *(unsigned int*)target = (unsigned int)value;
+  return true;
+}
+
+static bool read_starts(Reader* reader, yaml_node_t* node, void* target) {
+  FakeMigProfile* profile = target;
+  return read_sequence(reader, node, read_slice, profile->starts, sizeof profile->starts[0],
+                       fake_mig_slice_max, &profile->start_count);
+}
+
+static const Key mig_profile_keys[] = {
+    KEY("name", read_text, FakeMigProfile, name, true),
+    KEY("index", read_number, FakeMigProfile, index, true),
+    KEY("id", read_number, FakeMigProfile, id, true),
+    KEY("compute", read_number, FakeMigProfile, compute, true),
+    KEY("size", read_number, FakeMigProfile, size, true),
+    {"starts", read_starts, 0, true},
+    KEY("max", read_number, FakeMigProfile, max, true),
+    KEY("multiprocessors", read_number, FakeMigProfile, multiprocessors, true),
+    KEY("memory_mib", read_number, FakeMigProfile, memory_mib, true),
+};
+
+static bool read_mig_profile(Reader* reader, yaml_node_t* node, void* target) {
+  return read_mapping(reader, node, mig_profile_keys, COUNT(mig_profile_keys), target);
+}
+
+static bool read_mig_profiles(Reader* reader, yaml_node_t* node, void* target) {
+  FakeMig* mig = target;
+  return read_sequence(reader, node, read_mig_profile, mig->profiles, sizeof mig->profiles[0],
+                       fake_mig_profile_max, &mig->profile_count);
+}
+
+static const Key mig_keys[] = {
+    KEY("slices", read_number, FakeMig, slices, true),
+    KEY("halves_swapped", read_bool, FakeMig, halves_swapped, false),
+    {"profiles", read_mig_profiles, 0, true},
+};
+
+static bool read_mig(Reader* reader, yaml_node_t* node, void* target) {
+  FakeMig* mig = target;
+  if (!read_mapping(reader, node, mig_keys, COUNT(mig_keys), mig)) return false;
+  if (mig->slices == 0 || mig->slices > fake_mig_slice_max) {
+    return fail(reader, node, "slices must be from 1 to 16", "");
+  }
+  for (unsigned int i = 0; i < mig->profile_count; ++i) {
+    const FakeMigProfile* profile = &mig->profiles[i];
+    bool fits = profile->size > 0 && profile->compute > 0;
+    for (unsigned int j = 0; j < profile->start_count; ++j) {
+      fits = fits && profile->starts[j] + profile->size <= mig->slices;
+    }
+    if (!fits) return fail(reader, node, "a profile does not fit the slices", profile->name);
+  }
+  return true;
+}
+
 static const Key gpu_keys[] = {
     KEY("name", read_text, FakeModel, name, true),
     KEY("brand", read_number, FakeModel, brand, true),
@@ -180,6 +239,7 @@ static const Key gpu_keys[] = {
     KEY("temperature_idle", read_number, FakeModel, temperature_idle, true),
     KEY("multiprocessors", read_number, FakeModel, multiprocessors, false),
     KEY("context_mib", read_number, FakeModel, context_mib, false),
+    KEY("mig", read_mig, FakeModel, mig, false),
 };
 
 static bool read_gpu(Reader* reader, yaml_node_t* node, void* target) {

@@ -10,12 +10,35 @@ extern "C" {
 
 enum { fake_gpu_max = 64, fake_switch_max = 16, fake_link_max = 36, fake_cpu_max = 1024 };
 enum { fake_text_size = 96, fake_cpu_words = fake_cpu_max / 64 };
+enum { fake_mig_profile_max = 18, fake_mig_slice_max = 16 };
 
 typedef struct {
   unsigned int domain;
   unsigned int bus;
   unsigned int device;
 } FakePci;
+
+/// A kind of MIG instance.
+typedef struct {
+  char name[fake_text_size];  // "3g.20gb"
+  uint64_t index;             // by which its info is asked for
+  uint64_t id;                // by which everything else names it
+  uint64_t compute;           // slices of compute
+  uint64_t size;              // slices of memory
+  unsigned int start_count;
+  unsigned int starts[fake_mig_slice_max];  // in the order in which the driver itself takes them
+  uint64_t max;                             // instances on one GPU
+  uint64_t multiprocessors;
+  uint64_t memory_mib;
+} FakeMigProfile;
+
+/// How a GPU can be cut. No slices: it cannot.
+typedef struct {
+  uint64_t slices;          // of memory
+  uint64_t halves_swapped;  // numbers of instances: the upper half of the board comes first
+  unsigned int profile_count;
+  FakeMigProfile profiles[fake_mig_profile_max];
+} FakeMig;
 
 /// What a GPU is.
 typedef struct {
@@ -34,6 +57,7 @@ typedef struct {
   uint64_t temperature_idle;
   uint64_t multiprocessors;
   uint64_t context_mib;  // what a CUDA context takes of the memory
+  FakeMig mig;
 } FakeModel;
 
 typedef struct {

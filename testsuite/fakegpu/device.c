@@ -53,13 +53,32 @@ int nvmlDeviceGetHandleByIndex(unsigned int index, NvmlHandle* device) {
   return nvmlDeviceGetHandleByIndex_v2(index, device);
 }
 
+static int give_mig_handle(const Call* call, const char* uuid, NvmlHandle* device) {
+  for (unsigned int i = 0; i < call->machine->device_count; ++i) {
+    const FakeMigGpu on = {&call->machine->devices[i], call->state, &call->state->gpus[i]};
+    FakeGpuInstance* instance = NULL;
+    FakeComputeInstance* compute = NULL;
+    uint32_t instance_serial = 0, compute_serial = 0;
+    fake_state_lock(call->state);
+    if (fake_mig_by_uuid(&on, uuid, &instance, &compute)) {
+      instance_serial = instance->serial;
+      compute_serial = compute->serial;
+    }
+    fake_state_unlock(call->state);
+    if (compute_serial == 0) continue;
+    *device = mig_handle_of(i, fake_mig_handle, instance_serial, compute_serial);
+    return *device != NULL ? nvml_success : nvml_memory;
+  }
+  return nvml_not_found;
+}
+
 int nvmlDeviceGetHandleByUUID(const char* uuid, NvmlHandle* device) {
   ENTER(call);
   if (uuid == NULL || device == NULL) return nvml_invalid_argument;
   for (unsigned int i = 0; i < call.machine->device_count; ++i) {
     if (strcmp(call.machine->devices[i].uuid, uuid) == 0) return give_handle(__func__, i, device);
   }
-  return nvml_not_found;
+  return give_mig_handle(&call, uuid, device);
 }
 
 int nvmlDeviceGetHandleBySerial(const char* serial, NvmlHandle* device) {
@@ -92,13 +111,21 @@ int nvmlDeviceGetHandleByPciBusId(const char* bus_id, NvmlHandle* device) {
 }
 
 int nvmlDeviceGetName(NvmlHandle device, char* text, unsigned int size) {
-  ENTER_DEVICE(call, device);
-  return give_text(call.device->gpu.name, text, size);
+  ENTER_ANY_DEVICE(call, device);
+  if (!call.is_mig) return give_text(call.device->gpu.name, text, size);
+  const FakeMigGpu on = mig_gpu(&call);
+  char name[2 * fake_text_size + 8];
+  snprintf(name, sizeof name, "%s MIG %s", call.device->gpu.name,
+           fake_mig_profile_of(&on, &call.instance)->name);
+  return give_text(name, text, size);
 }
 
 int nvmlDeviceGetUUID(NvmlHandle device, char* text, unsigned int size) {
-  ENTER_DEVICE(call, device);
-  return give_text(call.device->uuid, text, size);
+  ENTER_ANY_DEVICE(call, device);
+  if (!call.is_mig) return give_text(call.device->uuid, text, size);
+  char uuid[fake_mig_uuid_size];
+  fake_mig_uuid(call.device, &call.instance, &call.compute, uuid);
+  return give_text(uuid, text, size);
 }
 
 int nvmlDeviceGetSerial(NvmlHandle device, char* text, unsigned int size) {

@@ -13,6 +13,7 @@
 #include "common/result.h"
 #include "common/units.h"
 #include "description.h"
+#include "mig_state.h"
 #include "state.h"
 
 namespace rota::fakegpu {
@@ -28,7 +29,16 @@ constexpr std::string_view usage_text =
     "                                      (beside the processes'; 4GiB), temperature, power "
     "(mW),\n"
     "                                      fabric (up or down: the NVSwitches)\n"
-    "  add-process GPU PID SIZE [graphics] a process that holds SIZE of the GPU's memory\n"
+    "                                      mig (on or off, as if the GPU had been reset), "
+    "mig-latency (ms)\n"
+    "  layout                              what MIG has made of each GPU\n"
+    "  reset GPU                           the mode asked for comes into force; no instance is "
+    "left\n"
+    "  create-instance GPU PROFILE [START] a MIG instance that nobody asked for; its UUID\n"
+    "  destroy-instance GPU ID             of a GPU instance and what is in it\n"
+    "  add-process GPU PID SIZE [graphics|ID] a process that holds SIZE of the GPU's memory, or "
+    "of\n"
+    "                                      the memory of the MIG instance ID\n"
     "  remove-process GPU PID\n"
     "  lose GPU | restore GPU              the GPU has fallen off the bus, or is back\n"
     "  hang CALL [GPU]                     the NVML function does not come back ('*': none does)\n"
@@ -108,6 +118,12 @@ Result<void> set_one(FakeGpuState& gpu, const std::string& key, const std::strin
   } else if (key == "power") {
     ROTA_TRY(const std::uint64_t milliwatts, number_parse(value, 10'000'000));
     fake_state_set_power(&gpu, static_cast<std::uint32_t>(milliwatts));
+  } else if (key == "mig" && (value == "on" || value == "off")) {
+    gpu.mig = FakeMigState{};
+    gpu.mig.mode = gpu.mig.pending = value == "on" ? 1 : 0;
+  } else if (key == "mig-latency") {
+    ROTA_TRY(const std::uint64_t milliseconds, number_parse(value, 60'000));
+    gpu.mig.latency_ms = static_cast<std::uint32_t>(milliseconds);
   } else if (key == "fabric" && (value == "up" || value == "down")) {
     gpu.fabric_down = value == "down" ? 1 : 0;
   } else {
@@ -161,9 +177,12 @@ Result<void> add_process(Node& node, const Arguments& arguments) {
   ROTA_TRY(process.pid, pid_parse(arguments[1]));
   ROTA_TRY(process.memory_bytes, size_parse(arguments[2]));
   process.kind = fake_compute;
-  if (arguments.size() > 3) {
-    if (arguments[3] != "graphics") return usage_error(format("unknown kind '{}'", arguments[3]));
+  if (arguments.size() > 3 && arguments[3] == "graphics") {
     process.kind = fake_graphics;
+  } else if (arguments.size() > 3) {
+    ROTA_TRY(const std::uint64_t instance, number_parse(arguments[3], 255));
+    process.gpu_instance = static_cast<std::uint32_t>(instance) + 1;
+    process.compute_instance = 1;
   }
   for (const std::uint32_t gpu : gpus) ROTA_CHECK(place_process(node.state->gpus[gpu], process));
   return {};
@@ -176,6 +195,96 @@ Result<void> remove_process(Node& node, const Arguments& arguments) {
     for (FakeProcess& process : node.state->gpus[gpu].processes) {
       if (process.pid == pid) process = FakeProcess{};
     }
+  }
+  return {};
+}
+
+FakeMigGpu mig_gpu(Node& node, std::uint32_t gpu) {
+  return {&node.machine.devices[gpu], node.state, &node.state->gpus[gpu]};
+}
+
+Result<void> refused(int code, const char* what) {
+  if (code == 0) return {};
+  return Error{Errc::io_failed, format("{}: the driver would return {}", what, code)};
+}
+
+Result<void> layout(Node& node, const Arguments&) {
+  for (std::uint32_t i = 0; i < node.machine.device_count; ++i) {
+    const FakeMigGpu on = mig_gpu(node, i);
+    if (!fake_mig_can(on.device)) continue;
+    const FakeMigState& mig = on.gpu->mig;
+    std::puts(format("{} mig={}{}", i, mig.mode != 0 ? "on" : "off",
+                     mig.pending != mig.mode ? " pending" : "")
+                  .c_str());
+    for (const FakeGpuInstance& instance : mig.instances) {
+      if (instance.serial == 0) continue;
+      std::string line =
+          format("  {} {} {}:{}", instance.id, fake_mig_profile_of(&on, &instance)->name,
+                 instance.start, instance.size);
+      for (const FakeComputeInstance& compute : instance.computes) {
+        if (compute.serial == 0) continue;
+        std::array<char, fake_mig_uuid_size> uuid{};
+        fake_mig_uuid(on.device, &instance, &compute, uuid.data());
+        line += format(" {}", uuid.data());
+      }
+      std::puts(line.c_str());
+    }
+  }
+  return {};
+}
+
+Result<void> reset(Node& node, const Arguments& arguments) {
+  ROTA_TRY(const auto gpus, gpus_named(node, arguments[0]));
+  for (const std::uint32_t gpu : gpus) {
+    ROTA_CHECK(refused(fake_mig_reset(mig_gpu(node, gpu)), "reset"));
+  }
+  return {};
+}
+
+/// With one compute instance that has all of it, as the index of its size says.
+Result<void> create_on(const FakeMigGpu& on, const std::string& name, int start) {
+  const FakeMig& mig = on.device->gpu.mig;
+  const auto* const end = mig.profiles + mig.profile_count;
+  const auto* const profile = std::find_if(
+      mig.profiles, end, [&](const FakeMigProfile& each) { return name == each.name; });
+  if (profile == end) return usage_error(format("this GPU has no profile '{}'", name));
+  FakeGpuInstance* instance = nullptr;
+  ROTA_CHECK(refused(fake_mig_create(on, profile, start, &instance), "create-instance"));
+  FakeComputeInstance* compute = nullptr;
+  std::uint32_t index = 0;
+  while (fake_mig_compute_slices(&on, instance, index) != profile->compute && index < 8) ++index;
+  ROTA_CHECK(refused(fake_mig_create_compute(on, instance, index, &compute), "create-instance"));
+  std::array<char, fake_mig_uuid_size> uuid{};
+  fake_mig_uuid(on.device, instance, compute, uuid.data());
+  std::puts(uuid.data());
+  return {};
+}
+
+Result<void> create_instance(Node& node, const Arguments& arguments) {
+  ROTA_TRY(const auto gpus, gpus_named(node, arguments[0]));
+  int start = fake_mig_anywhere;
+  if (arguments.size() > 2) {
+    ROTA_TRY(const std::uint64_t slice, number_parse(arguments[2], fake_mig_slice_max));
+    start = static_cast<int>(slice);
+  }
+  for (const std::uint32_t gpu : gpus) {
+    ROTA_CHECK(create_on(mig_gpu(node, gpu), arguments[1], start));
+  }
+  return {};
+}
+
+Result<void> destroy_instance(Node& node, const Arguments& arguments) {
+  ROTA_TRY(const auto gpus, gpus_named(node, arguments[0]));
+  ROTA_TRY(const std::uint64_t id, number_parse(arguments[1], 255));
+  for (const std::uint32_t gpu : gpus) {
+    const FakeMigGpu on = mig_gpu(node, gpu);
+    FakeGpuInstance* instance = fake_mig_by_id(&on, static_cast<std::uint32_t>(id));
+    if (instance == nullptr) return usage_error(format("GPU {} has no instance {}", gpu, id));
+    for (FakeComputeInstance& compute : instance->computes) {
+      if (compute.serial == 0) continue;
+      ROTA_CHECK(refused(fake_mig_destroy_compute(on, instance, &compute), "destroy-instance"));
+    }
+    ROTA_CHECK(refused(fake_mig_destroy(on, instance), "destroy-instance"));
   }
   return {};
 }
@@ -246,6 +355,10 @@ constexpr std::array commands = {
     Command{"set", 2, 100, set},
     Command{"add-process", 3, 4, add_process},
     Command{"remove-process", 2, 2, remove_process},
+    Command{"layout", 0, 0, layout},
+    Command{"reset", 1, 1, reset},
+    Command{"create-instance", 2, 3, create_instance},
+    Command{"destroy-instance", 2, 2, destroy_instance},
     Command{"lose", 1, 1, lose},
     Command{"restore", 1, 1, restore},
     Command{"hang", 1, 2, hang},

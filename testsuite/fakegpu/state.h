@@ -12,6 +12,7 @@ extern "C" {
 #endif
 
 enum { fake_process_max = 64, fake_life_max = 256, fake_fault_max = 16, fake_call_size = 64 };
+enum { fake_gpu_instance_max = 16, fake_compute_instance_max = 8 };
 enum { fake_compute = 1, fake_graphics = 2 };
 enum { fake_fault_none = 0, fake_fault_hang = 1, fake_fault_fail = 2 };
 
@@ -20,7 +21,35 @@ typedef struct {
   uint32_t kind;
   uint64_t memory_bytes;
   uint32_t life;  // place + 1 in FakeState.lives of a real process; 0: put here by rota-fakegpu
+  uint32_t gpu_instance;      // id + 1 of the MIG instance that it is in; 0: none
+  uint32_t compute_instance;  // the same
 } FakeProcess;
+
+// MIG instances. A serial is never given twice, so that a handle of one that is gone finds nothing.
+typedef struct {
+  uint32_t serial;  // 0: a free place
+  uint32_t id;
+  uint32_t profile;  // its index, which for compute instances is its id too
+  uint32_t start;    // slices of compute
+  uint32_t size;
+  uint32_t slot;  // as nvmlDeviceGetMigDeviceHandleByIndex counts
+} FakeComputeInstance;
+
+typedef struct {
+  uint32_t serial;
+  uint32_t id;
+  uint32_t profile;  // place in FakeMig.profiles
+  uint32_t start;    // slices of memory
+  uint32_t size;
+  FakeComputeInstance computes[fake_compute_instance_max];
+} FakeGpuInstance;
+
+typedef struct {
+  uint32_t mode;
+  uint32_t pending;
+  uint32_t latency_ms;  // of what makes and ends instances
+  FakeGpuInstance instances[fake_gpu_instance_max];
+} FakeMigState;
 
 typedef struct {
   uint32_t utilization_gpu;  // percent
@@ -36,6 +65,7 @@ typedef struct {
   uint64_t energy_uj;          // up to energy_ns
   uint64_t energy_ns;
   FakeProcess processes[fake_process_max];
+  FakeMigState mig;
 } FakeGpuState;
 
 // A process that uses CUDA. One of its threads holds the lock to the end: the kernel tells when the
@@ -63,6 +93,7 @@ typedef struct {
   FakeLife lives[fake_life_max];
   FakeFault faults[fake_fault_max];
   FakeGpuState gpus[fake_gpu_max];
+  uint32_t mig_serials;  // given so far
 } FakeState;
 
 /// Maps the state in `path`, made from `description` if it is not there yet; NULL or "" gives one

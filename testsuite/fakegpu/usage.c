@@ -15,11 +15,17 @@ static int give_number(const Call* call, const uint32_t* from, unsigned int* to)
 
 static NvmlMemoryV2 memory_of(const Call* call) {
   NvmlMemoryV2 memory = {.version = nvml_memory_v2_version};
+  const FakeMigGpu on = mig_gpu(call);
   memory.total = call->device->gpu.memory_mib << 20;
   memory.reserved = call->device->gpu.reserved_mib << 20;
   fake_state_lock(call->state);
   fake_state_reap(call->state, call->gpu);
   memory.used = fake_state_memory_used(call->gpu);
+  if (call->is_mig) {
+    memory.total = fake_mig_profile_of(&on, &call->instance)->memory_mib << 20;
+    memory.reserved = 0;
+    memory.used = fake_mig_memory_used(call->gpu, &call->instance);
+  }
   fake_state_unlock(call->state);
   const unsigned long long usable = memory.total - memory.reserved;
   if (memory.used > usable) memory.used = usable;
@@ -28,7 +34,7 @@ static NvmlMemoryV2 memory_of(const Call* call) {
 }
 
 int nvmlDeviceGetMemoryInfo(NvmlHandle device, NvmlMemory* memory) {
-  ENTER_DEVICE(call, device);
+  ENTER_ANY_DEVICE(call, device);
   if (memory == NULL) return nvml_invalid_argument;
   const NvmlMemoryV2 full = memory_of(&call);
   memory->free = full.free;
@@ -40,7 +46,7 @@ int nvmlDeviceGetMemoryInfo(NvmlHandle device, NvmlMemory* memory) {
 }
 
 int nvmlDeviceGetMemoryInfo_v2(NvmlHandle device, NvmlMemoryV2* memory) {
-  ENTER_DEVICE(call, device);
+  ENTER_ANY_DEVICE(call, device);
   SINCE(call, 510);
   if (memory == NULL) return nvml_invalid_argument;
   if (memory->version != nvml_memory_v2_version) return nvml_argument_version_mismatch;
@@ -49,13 +55,14 @@ int nvmlDeviceGetMemoryInfo_v2(NvmlHandle device, NvmlMemoryV2* memory) {
 }
 
 int nvmlDeviceGetUtilizationRates(NvmlHandle device, NvmlUtilization* utilization) {
-  ENTER_DEVICE(call, device);
+  ENTER_ANY_DEVICE(call, device);
   if (utilization == NULL) return nvml_invalid_argument;
   fake_state_lock(call.state);
+  const bool cut = call.gpu->mig.mode != 0;
   utilization->gpu = call.gpu->utilization_gpu;
   utilization->memory = call.gpu->utilization_memory;
   fake_state_unlock(call.state);
-  return nvml_success;
+  return cut ? nvml_not_supported : nvml_success;
 }
 
 // Writes the processes of one kind, `stride` bytes each, in the layout of that length.
@@ -64,16 +71,24 @@ static int list_processes(const Call* call, uint32_t kind, size_t stride, unsign
   if (count == NULL || (*count > 0 && entries == NULL)) return nvml_invalid_argument;
   const unsigned int room = *count;
   unsigned int needed = 0;
+  const bool sees_all = geteuid() == 0;
   fake_state_lock(call->state);
   fake_state_reap(call->state, call->gpu);
   for (unsigned int i = 0; i < fake_process_max; ++i) {
     const FakeProcess* process = &call->gpu->processes[i];
     if (process->pid == 0 || process->kind != kind) continue;
+    if (call->is_mig && (process->gpu_instance != call->instance.id + 1 ||
+                         process->compute_instance != call->compute.id + 1)) {
+      continue;
+    }
+    // What goes on in instances is told of the whole GPU to a privileged caller only.
+    if (!call->is_mig && process->gpu_instance != 0 && !sees_all) continue;
     if (needed < room) {
+      // No instance is 0 here, and all ones in the answer.
       const NvmlProcessV3Long entry = {.pid = process->pid,
                                        .used_gpu_memory = process->memory_bytes,
-                                       .gpu_instance = nvml_no_instance,
-                                       .compute_instance = nvml_no_instance};
+                                       .gpu_instance = process->gpu_instance - 1,
+                                       .compute_instance = process->compute_instance - 1};
       memcpy((char*)entries + needed * stride, &entry, stride);
     }
     ++needed;
@@ -84,35 +99,35 @@ static int list_processes(const Call* call, uint32_t kind, size_t stride, unsign
 }
 
 int nvmlDeviceGetComputeRunningProcesses(NvmlHandle device, unsigned int* count, void* entries) {
-  ENTER_DEVICE(call, device);
+  ENTER_ANY_DEVICE(call, device);
   return list_processes(&call, fake_compute, sizeof(NvmlProcessV1), count, entries);
 }
 
 int nvmlDeviceGetComputeRunningProcesses_v2(NvmlHandle device, unsigned int* count, void* entries) {
-  ENTER_DEVICE(call, device);
+  ENTER_ANY_DEVICE(call, device);
   return list_processes(&call, fake_compute, sizeof(NvmlProcessV2), count, entries);
 }
 
 int nvmlDeviceGetComputeRunningProcesses_v3(NvmlHandle device, unsigned int* count, void* entries) {
-  ENTER_DEVICE(call, device);
+  ENTER_ANY_DEVICE(call, device);
   SINCE(call, 510);
   return list_processes(&call, fake_compute, call.machine->process_stride, count, entries);
 }
 
 int nvmlDeviceGetGraphicsRunningProcesses(NvmlHandle device, unsigned int* count, void* entries) {
-  ENTER_DEVICE(call, device);
+  ENTER_ANY_DEVICE(call, device);
   return list_processes(&call, fake_graphics, sizeof(NvmlProcessV1), count, entries);
 }
 
 int nvmlDeviceGetGraphicsRunningProcesses_v2(NvmlHandle device, unsigned int* count,
                                              void* entries) {
-  ENTER_DEVICE(call, device);
+  ENTER_ANY_DEVICE(call, device);
   return list_processes(&call, fake_graphics, sizeof(NvmlProcessV2), count, entries);
 }
 
 int nvmlDeviceGetGraphicsRunningProcesses_v3(NvmlHandle device, unsigned int* count,
                                              void* entries) {
-  ENTER_DEVICE(call, device);
+  ENTER_ANY_DEVICE(call, device);
   SINCE(call, 510);
   return list_processes(&call, fake_graphics, call.machine->process_stride, count, entries);
 }

@@ -69,8 +69,52 @@ unsafe fn report(nvml: &NvmlLib, devices: &[nvmlDevice_t], index: usize) {
     }
 }
 
+/// Puts GPU 0 into MIG mode, makes the instance of a profile's index at its last place, tells of
+/// it, and ends it.
+unsafe fn cut(nvml: &NvmlLib, device: nvmlDevice_t, index: c_uint) {
+    let mut activation: nvmlReturn_t = 0;
+    must("mode", nvml.nvmlDeviceSetMigMode(device, 1, &mut activation));
+    must("activation", activation);
+    let mut profile: nvmlGpuInstanceProfileInfo_v2_t = std::mem::zeroed();
+    profile.version = std::mem::size_of::<nvmlGpuInstanceProfileInfo_v2_t>() as c_uint | 2 << 24;
+    must("profile", nvml.nvmlDeviceGetGpuInstanceProfileInfoV(device, index, &mut profile));
+    println!(
+        "profile {} {} {} {} {}",
+        text(&profile.name), profile.id, profile.sliceCount, profile.instanceCount, profile.memorySizeMB
+    );
+    let mut places: [nvmlGpuInstancePlacement_t; 16] = std::mem::zeroed();
+    let mut count: c_uint = 16;
+    must(
+        "places",
+        nvml.nvmlDeviceGetGpuInstancePossiblePlacements_v2(
+            device, profile.id, places.as_mut_ptr(), &mut count,
+        ),
+    );
+    let last = places[count as usize - 1];
+    let mut instance: nvmlGpuInstance_t = std::ptr::null_mut();
+    must(
+        "instance",
+        nvml.nvmlDeviceCreateGpuInstanceWithPlacement(device, profile.id, &last, &mut instance),
+    );
+    let mut info: nvmlGpuInstanceInfo_t = std::mem::zeroed();
+    must("info", nvml.nvmlGpuInstanceGetInfo(instance, &mut info));
+    println!("instance {} {} {}:{}", info.id, info.profileId, info.placement.start, info.placement.size);
+    let mut compute: nvmlComputeInstance_t = std::ptr::null_mut();
+    must("compute", nvml.nvmlGpuInstanceCreateComputeInstance(instance, index, &mut compute));
+    let mut inner: nvmlComputeInstanceInfo_t = std::mem::zeroed();
+    must("compute info", nvml.nvmlComputeInstanceGetInfo_v2(compute, &mut inner));
+    let mut uuid = [0 as c_char; 96];
+    must("uuid", nvml.nvmlDeviceGetUUID(inner.device, uuid.as_mut_ptr(), 96));
+    let mut attributes: nvmlDeviceAttributes_t = std::mem::zeroed();
+    must("attributes", nvml.nvmlDeviceGetAttributes_v2(inner.device, &mut attributes));
+    println!("device {} {} {}", text(&uuid), attributes.multiprocessorCount, attributes.memorySizeMB);
+    println!("early {}", nvml.nvmlGpuInstanceDestroy(instance));
+    must("end of compute", nvml.nvmlComputeInstanceDestroy(compute));
+    must("end", nvml.nvmlGpuInstanceDestroy(instance));
+}
+
 fn main() {
-    let path = std::env::args().nth(1).expect("usage: nvml_report LIBRARY");
+    let path = std::env::args().nth(1).expect("usage: nvml_report LIBRARY [cut PROFILE-INDEX]");
     unsafe {
         let nvml = NvmlLib::new(path).expect("the library does not load");
         must("nvmlInit", nvml.nvmlInit_v2());
@@ -82,8 +126,9 @@ fn main() {
             must("handle", nvml.nvmlDeviceGetHandleByIndex_v2(index, &mut device));
             devices.push(device);
         }
-        for index in 0..devices.len() {
-            report(&nvml, &devices, index);
+        match std::env::args().nth(3) {
+            Some(profile) => cut(&nvml, devices[0], profile.parse().expect("an index")),
+            None => (0..devices.len()).for_each(|index| report(&nvml, &devices, index)),
         }
         must("nvmlShutdown", nvml.nvmlShutdown());
     }

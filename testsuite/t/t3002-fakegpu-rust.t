@@ -40,7 +40,7 @@ of() {
   sed -n "s/^$1 $2 //p" "$test_dir/report"
 }
 
-plan 14
+plan 18
 ok "it builds" build || bail_out "no report without its program"
 report >"$test_dir/report"
 is "$(grep -c ' name Tesla V100-SXM2-32GB$' "$test_dir/report")" 8 "it finds eight GPUs by name"
@@ -61,5 +61,20 @@ is "$(of 0 link | sort | uniq -c | awk '{ print $1, $2 }')" \
 report >"$test_dir/report"
 is "$(of 3 busy) of $(of 3 memory | cut -d' ' -f2)" "50 of $((5 << 30))" "a GPU that works half of the time"
 is "$(of 3 process)" "$$ $((1 << 30))" "one process and its memory"
+
+# MIG, which only root may change.
+export ROTA_FAKEGPU=$top_srcdir/testsuite/fakegpu/models/hgx-h200.yaml ROTA_FAKEGPU_STATE=$test_dir/state-h200
+cut() {
+  "$test_dir/nvml_report" "$fakegpu/libnvidia-ml.so.1" cut 2 >"$test_dir/cut" 2>&1
+}
+if ((EUID == 0)); then
+  ok "it cuts a GPU" cut
+  is "$(sed -n 's/^profile //p' "$test_dir/cut")" "MIG 3g.71gb 9 3 2 71168" "a profile, by its index"
+  is "$(sed -n 's/^instance //p' "$test_dir/cut")" "1 9 4:4" "an instance, by its id"
+  is "$(sed -n 's/^device MIG-[0-9a-f-]* //p; s/^early //p' "$test_dir/cut")" "60 71168
+19" "the device in it, and no end before its own (in use)"
+else
+  skip 4 "only root cuts GPUs"
+fi
 unset ROTA_FAKEGPU
 is "$(report)" "nvmlInit: NVML says 9" "no description: NVML does not start (the driver is not loaded)"

@@ -19,6 +19,7 @@
 #include "common/format.h"
 #include "common/log.h"
 #include "gpud/inventory/nvml_abi.h"
+#include "gpud/inventory/nvml_mig.h"
 
 namespace rota::gpud {
 namespace {
@@ -105,6 +106,7 @@ struct Nvml::State {
   std::string sysfs;
   Functions nvml;
   std::atomic<const char*> calling = nullptr;
+  std::optional<NvmlMig> mig;
 
   std::mutex mutex;  // guards `handles`; never held during a call
   std::map<std::string, NvmlHandle> handles;
@@ -176,6 +178,9 @@ Result<std::unique_ptr<Nvml>> Nvml::open(const std::string& library, const std::
   state->library = library;
   state->sysfs = sysfs;
   state->nvml = resolve(handle);
+  state->mig.emplace(handle, state->calling, [known = state.get()](const char* name, int code) {
+    return known->error(name, code);
+  });
   if (state->nvml.nvmlInit_v2 == nullptr && state->nvml.nvmlInit == nullptr) {
     dlclose(handle);
     return Error{Errc::io_failed, library + " is not NVML: it has no nvmlInit"};
@@ -306,6 +311,9 @@ Result<Device> Nvml::State::describe(unsigned int index) {
     device.gpu.minor = index;
   }
   device.gpu.numa_node = numa_node_of(device);
+  unsigned int architecture = 0;
+  CALL(nvmlDeviceGetArchitecture, device.handle, &architecture);
+  device.gpu.mig = mig->geometry(device.handle, architecture, device.gpu.memory_bytes);
   return device;
 }
 
@@ -517,6 +525,40 @@ Result<std::vector<GpuProcess>> Nvml::processes(const std::string& uuid) const {
   std::vector<GpuProcess> processes;
   for (const auto& [pid, bytes] : found) processes.push_back({pid, bytes});
   return processes;
+}
+
+// ---- MIG ----
+
+Result<MigSeen> Nvml::mig(const std::string& uuid) const {
+  ROTA_TRY(const NvmlHandle device, state_->handle_of(uuid));
+  return state_->mig->seen(device);
+}
+
+Result<bool> Nvml::mig_switch(const std::string& uuid, bool on) const {
+  ROTA_TRY(const NvmlHandle device, state_->handle_of(uuid));
+  return state_->mig->set_mode(device, on);
+}
+
+Result<std::uint32_t> Nvml::mig_create(const std::string& uuid, std::uint32_t profile_id,
+                                       std::uint32_t start, std::uint32_t size) const {
+  ROTA_TRY(const NvmlHandle device, state_->handle_of(uuid));
+  return state_->mig->create(device, profile_id, start, size);
+}
+
+Result<void> Nvml::mig_create_compute(const std::string& uuid, std::uint32_t instance) const {
+  ROTA_TRY(const NvmlHandle device, state_->handle_of(uuid));
+  return state_->mig->create_compute(device, instance);
+}
+
+Result<bool> Nvml::mig_destroy_compute(const std::string& uuid, std::uint32_t instance,
+                                       std::uint32_t compute) const {
+  ROTA_TRY(const NvmlHandle device, state_->handle_of(uuid));
+  return state_->mig->destroy_compute(device, instance, compute);
+}
+
+Result<bool> Nvml::mig_destroy(const std::string& uuid, std::uint32_t instance) const {
+  ROTA_TRY(const NvmlHandle device, state_->handle_of(uuid));
+  return state_->mig->destroy(device, instance);
 }
 
 }  // namespace rota::gpud

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/result.h"
+#include "gpud/mig/instances.h"
 #include "gpud/share/order.h"
 #include "model/gpu.h"
 
@@ -40,6 +41,18 @@ class Nvml {
   Result<std::vector<GpuUsage>> usage() const;
   /// Who holds memory of this GPU: compute and graphics, each process once, by pid.
   Result<std::vector<GpuProcess>> processes(const std::string& uuid) const;
+
+  /// MIG of one GPU of the last gpus(). What is in use is no error: the answer is false then.
+  Result<MigSeen> mig(const std::string& uuid) const;
+  Result<bool> mig_switch(const std::string& uuid, bool on) const;
+  /// The id of the new GPU instance, which has no compute instance yet.
+  Result<std::uint32_t> mig_create(const std::string& uuid, std::uint32_t profile_id,
+                                   std::uint32_t start, std::uint32_t size) const;
+  Result<void> mig_create_compute(const std::string& uuid, std::uint32_t instance) const;
+  /// True: it is gone, or was before.
+  Result<bool> mig_destroy_compute(const std::string& uuid, std::uint32_t instance,
+                                   std::uint32_t compute) const;
+  Result<bool> mig_destroy(const std::string& uuid, std::uint32_t instance) const;
 
   /// The NVML function that runs now, for the message about one that does not come back; "" if
   /// none.

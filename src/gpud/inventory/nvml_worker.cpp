@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -37,6 +38,14 @@ struct Task {
   std::string uuid;             // "": opening the library and listing the GPUs
   std::uint64_t answering = 0;  // a listing: for all that asked up to here
   bool reported = false;
+  NvmlWorker::GaveUp gave_up = nullptr;  // of an errand
+};
+
+struct AskedErrand {
+  std::string uuid;
+  Duration limit;
+  NvmlWorker::Errand errand;
+  NvmlWorker::GaveUp gave_up;
 };
 
 /// What a sample of one GPU finds. Holders that cannot be read are none: nothing follows from them.
@@ -48,7 +57,21 @@ struct Sampled {
 struct Opened {
   std::shared_ptr<Nvml> nvml;
   Result<std::vector<Gpu>> gpus;
+  std::map<std::string, MigSeen> instances = {};
 };
+
+std::map<std::string, MigSeen> instances_of(const Nvml& nvml, const std::vector<Gpu>& gpus) {
+  std::map<std::string, MigSeen> all;
+  for (const Gpu& gpu : gpus) {
+    if (!gpu.mig.is_on) continue;
+    auto seen = nvml.mig(gpu.uuid);
+    if (seen)
+      all[gpu.uuid] = *std::move(seen);
+    else
+      log::warning("MIG instances of {} are not known: {}", gpu.uuid, seen.error().message());
+  }
+  return all;
+}
 
 Opened open_and_list(const std::string& library, std::shared_ptr<Nvml> nvml) {
   if (nvml == nullptr) {
@@ -58,7 +81,8 @@ Opened open_and_list(const std::string& library, std::shared_ptr<Nvml> nvml) {
     log::info("NVML: {}, driver {}", library, nvml->driver_version());
   }
   auto gpus = nvml->gpus();
-  return {std::move(nvml), std::move(gpus)};
+  auto instances = gpus ? instances_of(*nvml, *gpus) : std::map<std::string, MigSeen>{};
+  return {std::move(nvml), std::move(gpus), std::move(instances)};
 }
 
 }  // namespace
@@ -90,6 +114,9 @@ struct NvmlWorker::Shared : std::enable_shared_from_this<NvmlWorker::Shared> {
   Result<std::vector<Gpu>> listing = std::vector<Gpu>{};
   bool absence_logged = false;
 
+  std::map<std::string, MigSeen> instances;
+  std::deque<AskedErrand> errands;
+
   bool sample_asked = false;
   std::vector<std::string> order;
   std::map<std::string, GpuUsage> usage;
@@ -104,6 +131,7 @@ struct NvmlWorker::Shared : std::enable_shared_from_this<NvmlWorker::Shared> {
       -> std::optional<decltype(ask())>;
   void list(Lock& lock, std::uint64_t mine);
   void sample(Lock& lock, std::uint64_t mine);
+  void run_errand(Lock& lock, std::uint64_t mine);
   void note_listing(Opened opened);
   void note_usage(const std::string& uuid, Sampled sampled);
   void replace_hanging_thread();
@@ -136,6 +164,8 @@ void NvmlWorker::Shared::run(std::uint64_t mine) {
       sample(lock, mine);
     } else if (listings_done < listings_asked) {
       list(lock, mine);
+    } else if (!errands.empty()) {
+      run_errand(lock, mine);
     } else {
       changed.wait(lock);
     }
@@ -182,6 +212,7 @@ void NvmlWorker::Shared::list(Lock& lock, std::uint64_t mine) {
 void NvmlWorker::Shared::note_listing(Opened opened) {
   nvml = std::move(opened.nvml);
   listing = std::move(opened.gpus);
+  instances = std::move(opened.instances);
   if (!listing && listing.error().code == Errc::not_found) {
     if (!absence_logged) log::info("no GPUs here: {}", listing.error().detail);
     absence_logged = true;
@@ -204,6 +235,26 @@ void NvmlWorker::Shared::sample(Lock& lock, std::uint64_t mine) {
     if (!result) return;
     note_usage(uuid, *std::move(result));
   }
+}
+
+void NvmlWorker::Shared::run_errand(Lock& lock, std::uint64_t mine) {
+  if (nvml == nullptr) {
+    const std::uint64_t before = listings_done;
+    ++listings_asked;
+    list(lock, mine);
+    if (generation != mine || listings_done == before) return;
+  }
+  if (errands.empty()) return;
+  AskedErrand next = std::move(errands.front());
+  errands.pop_front();
+  if (nvml == nullptr || hanging.contains(next.uuid)) {
+    const char* why = nvml == nullptr ? "there is no NVML" : "an earlier call has not come back";
+    return next.gave_up(Error{Errc::io_failed, format("{}: {}", next.uuid, why)});
+  }
+  Task work{.since = mono_now(), .limit = next.limit, .uuid = next.uuid, .gave_up = next.gave_up};
+  const auto then = without_lock(lock, mine, std::move(work),
+                                 [known = nvml, &next] { return next.errand(*known); });
+  if (then && !stopping) (*then)();
 }
 
 void NvmlWorker::Shared::note_usage(const std::string& uuid, Sampled sampled) {
@@ -247,7 +298,10 @@ void NvmlWorker::Shared::replace_hanging_thread() {
     hanging.insert(task->uuid);
     usage.erase(task->uuid);
     holders.erase(task->uuid);
-    sample_asked = true;  // for the GPUs that come after it
+    if (task->gave_up)
+      task->gave_up(Error{Errc::timed_out, text});
+    else
+      sample_asked = true;  // for the GPUs that come after it
   }
   ++threads_lost;
   task.reset();
@@ -305,6 +359,29 @@ void NvmlWorker::sample() {
   shared_->replace_hanging_thread();
   shared_->sample_asked = true;
   shared_->changed.notify_all();
+}
+
+std::map<std::string, MigSeen> NvmlWorker::last_instances() const {
+  const Lock lock(shared_->mutex);
+  return shared_->instances;
+}
+
+void NvmlWorker::ask(std::string uuid, Duration limit, Errand errand, GaveUp gave_up) {
+  const Lock lock(shared_->mutex);
+  shared_->replace_hanging_thread();
+  shared_->errands.push_back({std::move(uuid), limit, std::move(errand), std::move(gave_up)});
+  shared_->changed.notify_all();
+}
+
+void NvmlWorker::refresh() {
+  const Lock lock(shared_->mutex);
+  ++shared_->listings_asked;
+  shared_->changed.notify_all();
+}
+
+void NvmlWorker::look_after() {
+  const Lock lock(shared_->mutex);
+  shared_->replace_hanging_thread();
 }
 
 std::vector<GpuHolders> NvmlWorker::last_holders() const {

@@ -1,16 +1,21 @@
 // gpud/inventory/nvml_worker.h - the thread that waits for NVML so that nobody else has to.
 #pragma once
 #include <chrono>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "common/result.h"
 #include "common/time.h"
+#include "gpud/mig/instances.h"
 #include "gpud/share/order.h"
 #include "model/gpu.h"
 
 namespace rota::gpud {
+
+class Nvml;
 
 /// Asks NVML on a thread of its own. A call that does not come back costs its GPU's numbers, never
 /// the caller's time: it is reported once, its thread is left behind, and a fresh thread goes on
@@ -36,6 +41,22 @@ class NvmlWorker {
   std::vector<GpuUsage> last_usage() const;
   /// Who held memory of each GPU in its last sample; a GPU that has not answered is left out.
   std::vector<GpuHolders> last_holders() const;
+
+  /// The MIG instances that the last gpus() found, by the UUID of their GPU.
+  std::map<std::string, MigSeen> last_instances() const;
+
+  /// Something to be done with one GPU on the thread, after what was asked for before. What it
+  /// returns is called there when it is done in time; it may neither block nor call us, and is not
+  /// called once we are being destroyed.
+  using Errand = std::function<std::function<void()>(const Nvml&)>;
+  /// Called the same way, or from within a call to us, when it could not be begun or did not come
+  /// back.
+  using GaveUp = std::function<void(const Error&)>;
+  void ask(std::string uuid, Duration limit, Errand errand, GaveUp gave_up);
+  /// Handles are void: lists the GPUs again, and returns at once.
+  void refresh();
+  /// Now and then: gives up on a call that does not come back.
+  void look_after();
 
  private:
   struct Shared;

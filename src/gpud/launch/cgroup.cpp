@@ -147,8 +147,8 @@ std::string RunCgroups::confine(const DeviceGate& devices) {
   std::string trouble;
   if (plan_.devices.empty()) return "there is no cgroup to do it with";
   if (!make(plan_.devices, plan_.devices_v2, trouble)) return trouble;
-  const int error = plan_.devices_v2 ? close_devices_v2(plan_.devices, devices.open)
-                                     : close_devices_v1(plan_.devices, devices.shut);
+  const int error = plan_.devices_v2 ? close_devices_v2(plan_.devices, devices)
+                                     : close_devices_v1(plan_.devices, devices);
   if (error != 0) complain(trouble, "close devices in " + plan_.devices, error);
   return trouble;
 }

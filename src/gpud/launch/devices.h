@@ -2,7 +2,8 @@
 #pragma once
 #include <cstdint>
 #include <string>
-#include <vector>
+
+#include "gpud/launch/order.h"
 
 namespace rota::gpud {
 
@@ -13,13 +14,13 @@ inline constexpr std::uint32_t nvidia_control_minor = 255;
 inline constexpr std::uint32_t nvidia_modeset_minor = 254;
 
 /// cgroup v2: from now on nobody in the directory, or below it, opens or makes a file of another
-/// GPU than those with these minors. Everything that is no GPU is left to others. 0 or errno.
-int close_devices_v2(const std::string& directory, const std::vector<std::uint32_t>& open_minors);
+/// GPU or MIG instance than the gate's. Everything that is neither is left to others. 0 or errno.
+int close_devices_v2(const std::string& directory, const DeviceGate& gate);
 /// Whether this process may do that on this kernel: 0 or errno.
 int try_devices_v2();
 
-/// cgroup v1: nobody in the directory opens or makes a file of the GPUs with these minors. 0 or
+/// cgroup v1: nobody in the directory opens or makes a file that the gate names as shut. 0 or
 /// errno.
-int close_devices_v1(const std::string& directory, const std::vector<std::uint32_t>& shut_minors);
+int close_devices_v1(const std::string& directory, const DeviceGate& gate);
 
 }  // namespace rota::gpud

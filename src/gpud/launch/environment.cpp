@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <set>
 
 #include "common/format.h"
 #include "common/hostlist.h"
@@ -15,7 +16,7 @@ namespace {
 
 /// Every name that a job of ours or of Slurm's may carry after its prefix. From the submitter's
 /// environment they are dropped: they speak of the job from which this one was submitted.
-constexpr std::array<std::string_view, 62> job_names = {"ARRAY_JOB_ID",
+constexpr std::array<std::string_view, 63> job_names = {"ARRAY_JOB_ID",
                                                         "ARRAY_TASK_COUNT",
                                                         "ARRAY_TASK_ID",
                                                         "ARRAY_TASK_MAX",
@@ -36,6 +37,7 @@ constexpr std::array<std::string_view, 62> job_names = {"ARRAY_JOB_ID",
                                                         "JOB_GID",
                                                         "JOB_GPUS",
                                                         "JOB_ID",
+                                                        "JOB_MIG",
                                                         "JOB_NAME",
                                                         "JOB_NODELIST",
                                                         "JOB_NUM_NODES",
@@ -181,7 +183,31 @@ void add_shape(Variables& set, const proto::LaunchRun& launch) {
   if (launch.part.memory_bytes > 0) set.both("MEM_PER_NODE", launch.part.memory_bytes >> 20);
 }
 
+/// Of a task of its own: GPUs, or instances where the part has such.
+std::size_t gpus_per_task(const proto::LaunchRun& launch) {
+  const NodePart& part = launch.part;
+  if (part.mig.empty()) return launch.spec.task.gpu_count;
+  return part.task_count > 0 ? part.mig.size() / part.task_count : 0;
+}
+
+/// An instance counts as a GPU: that is what programs take it for.
+void add_instance_counts(Variables& set, const proto::LaunchRun& launch) {
+  std::set<std::uint16_t> gpus;
+  std::vector<std::string> profiles;
+  for (const MigSlot& slot : launch.part.mig) {
+    gpus.insert(slot.gpu);
+    profiles.push_back(slot.profile);
+  }
+  const std::size_t each = gpus_per_task(launch);
+  set.both("GPUS", each * task_count_of(launch));
+  set.both("GPUS_ON_NODE", profiles.size());
+  set.both("GPUS_PER_TASK", each);
+  set.both("JOB_GPUS", format("{}", fmt::join(gpus, ",")));
+  set.rota("JOB_MIG", joined(profiles));
+}
+
 void add_gpu_counts(Variables& set, const proto::LaunchRun& launch) {
+  if (!launch.part.mig.empty()) return add_instance_counts(set, launch);
   const JobSpec& spec = launch.spec;
   const std::uint64_t total = task_count_of(launch) * spec.task.gpu_count +
                               launch.nodes.size() * std::uint64_t{spec.node.gpu_count};
@@ -203,7 +229,7 @@ void add_node(Variables& set, const proto::LaunchRun& launch, const EnvironmentC
 /// The GPUs of one task: the part lists those of the tasks first, then those that all share.
 std::vector<std::string> gpus_of(const proto::LaunchRun& launch, std::uint32_t local) {
   const std::vector<std::string>& all = launch.gpu_uuids;
-  const std::size_t each = launch.spec.task.gpu_count;
+  const std::size_t each = gpus_per_task(launch);
   const std::size_t own = each * launch.part.task_count;
   if (launch.payload.mode == LaunchMode::batch || each == 0 || own > all.size()) return all;
   const auto first = all.begin() + static_cast<std::ptrdiff_t>(each * local);

@@ -42,9 +42,15 @@ struct DeviceGate {
   bool is_closed = false;           // false: any
   std::vector<std::uint32_t> open;  // its own
   std::vector<std::uint32_t> shut;  // the others that this node knows
+  // The files of MIG instances, under a major of their own.
+  std::uint32_t caps_major = 0;  // 0: the driver has none
+  std::vector<std::uint32_t> caps_open;
+  std::vector<std::uint32_t> caps_shut;  // named for cgroup v1 only
 
   friend bool operator==(const DeviceGate&, const DeviceGate&) = default;
-  static auto fields(auto& m) { return std::tie(m.is_closed, m.open, m.shut); }
+  static auto fields(auto& m) {
+    return std::tie(m.is_closed, m.open, m.shut, m.caps_major, m.caps_open, m.caps_shut);
+  }
 };
 
 /// One process to start.

@@ -64,12 +64,43 @@ Result<std::vector<TaskOrder>> plan_tasks(const proto::LaunchRun& launch,
   return tasks;
 }
 
-DeviceGate gate_for(const std::vector<std::string>& gpu_uuids, const NodeFacts& facts) {
+/// Of an instance both files, and its GPU's own, which all who have a part of it open.
+Result<void> open_instance(const MigDevice& instance, const NodeFacts& facts, DeviceGate& gate) {
+  if (instance.gpu >= facts.gpus.size())
+    return Error{Errc::unsupported, format("this node has no GPU {} to cut", instance.gpu)};
+  const std::uint32_t minor = facts.gpus[instance.gpu].minor;
+  if (std::ranges::find(gate.open, minor) == gate.open.end()) gate.open.push_back(minor);
+  if (gate.caps_major == 0) return {};
+  const auto outer = facts.caps.of_instance(minor, instance.instance);
+  const auto inner = facts.caps.of_compute(minor, instance.instance, instance.compute);
+  if (!outer || !inner)
+    return Error{Errc::unsupported,
+                 format("the driver names no device file for {}", instance.uuid)};
+  gate.caps_open.push_back(*outer);
+  gate.caps_open.push_back(*inner);
+  return {};
+}
+
+Result<DeviceGate> gate_for(const proto::LaunchRun& launch, const std::vector<MigDevice>& instances,
+                            const NodeFacts& facts) {
   DeviceGate gate;
   gate.is_closed = facts.closes_gpus;
+  if (gate.is_closed) gate.caps_major = facts.caps.major();
+  for (const MigDevice& instance : instances) ROTA_CHECK(open_instance(instance, facts, gate));
+  std::vector<std::uint32_t> minors;
+  const std::vector<std::string>& own = launch.gpu_uuids;
   for (const Gpu& gpu : facts.gpus) {
-    const bool own = std::ranges::find(gpu_uuids, gpu.uuid) != gpu_uuids.end();
-    (own ? gate.open : gate.shut).push_back(gpu.minor);
+    minors.push_back(gpu.minor);
+    if (std::ranges::find(gate.open, gpu.minor) != gate.open.end()) continue;
+    const bool is_own = instances.empty() && std::ranges::find(own, gpu.uuid) != own.end();
+    (is_own ? gate.open : gate.shut).push_back(gpu.minor);
+  }
+  // cgroup v1 has no other way than to name each file; v2 closes the major.
+  if (gate.caps_major != 0 && !facts.cgroups.devices_v2) {
+    gate.caps_shut = facts.caps.all(minors);
+    std::erase_if(gate.caps_shut, [&](std::uint32_t minor) {
+      return std::ranges::find(gate.caps_open, minor) != gate.caps_open.end();
+    });
   }
   return gate;
 }
@@ -78,6 +109,7 @@ DeviceGate gate_for(const std::vector<std::string>& gpu_uuids, const NodeFacts& 
 Result<ShareOrder> plan_share(const proto::LaunchRun& launch, const NodeFacts& facts) {
   ShareOrder share;
   const NodePart& part = launch.part;
+  if (!part.mig.empty()) return share;  // the hardware keeps them apart
   if (part.gpu_share == 0 && part.gpu_memory_mib == 0) return share;
   if (facts.shares.shim_dir.empty())
     return Error{Errc::unsupported, "this node cannot limit what a job takes of a GPU's memory"};
@@ -108,15 +140,24 @@ std::string run_token(const NodeFacts& facts, RunId run) {
 
 Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> cpus,
                             std::vector<std::uint32_t> groups, const NodeFacts& facts,
-                            const NodeSettings& settings, WallTime start_time) {
+                            const NodeSettings& settings, WallTime start_time,
+                            const std::vector<MigDevice>& instances) {
   ROTA_CHECK(check(launch));
+  if (instances.size() != launch.part.mig.size())
+    return Error{Errc::unsupported, "this node cannot cut GPUs into MIG instances"};
   const RunId run = launch.run;
   const std::string token = run_token(facts, run);
   const EnvironmentContext context{settings, facts.name, token, start_time};
   StepOrder order;
-  ROTA_TRY(order.tasks, plan_tasks(launch, context));
   ROTA_TRY(order.share, plan_share(launch, facts));
+  ROTA_TRY(order.devices, gate_for(launch, instances, facts));
+  // Its variables name the instances; the record keeps the GPUs that they lie on.
+  std::vector<std::string> gpu_uuids = launch.gpu_uuids;
+  if (!instances.empty()) launch.gpu_uuids.clear();
+  for (const MigDevice& instance : instances) launch.gpu_uuids.push_back(instance.uuid);
+  ROTA_TRY(order.tasks, plan_tasks(launch, context));
   launch.payload.environment = job_environment(launch, context);
+  launch.gpu_uuids = std::move(gpu_uuids);
   order.launch = std::move(launch);
   order.groups = std::move(groups);
   order.cpus = std::move(cpus);
@@ -128,7 +169,6 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
   order.script_path = facts.scripts_dir + '/' + run_name(run);
   order.kill_wait_ms = settings.kill_wait_ms;
   order.slurm_environment = settings.slurm_environment;
-  order.devices = gate_for(order.launch.gpu_uuids, facts);
   return order;
 }
 

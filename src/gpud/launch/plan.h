@@ -7,6 +7,8 @@
 #include "common/time.h"
 #include "gpud/launch/cgroup_host.h"
 #include "gpud/launch/order.h"
+#include "gpud/mig/instances.h"
+#include "gpud/mig/minors.h"
 #include "gpud/share/driver.h"
 #include "model/node.h"
 
@@ -27,15 +29,18 @@ struct NodeFacts {
   CgroupBase cgroups;
   std::vector<Gpu> gpus;
   ShareFacts shares;
+  MigMinors caps;
   bool binds_cpus = true;    // false on a described machine, whose CPUs are not there
   bool closes_gpus = false;  // jobs may open the files of their own GPUs only
 };
 
 /// Everything rstepd needs, looked up and spelled out. Fails with launch_failed and the reason when
 /// this node cannot run it: another user's job without being root, a pattern that means nothing.
+/// `instances` are those of the part, in its order.
 Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> cpus,
                             std::vector<std::uint32_t> groups, const NodeFacts& facts,
-                            const NodeSettings& settings, WallTime start_time);
+                            const NodeSettings& settings, WallTime start_time,
+                            const std::vector<MigDevice>& instances = {});
 
 /// The value of ROTA_RUN: "n1.3fa94c20/12.0".
 std::string run_token(const NodeFacts& facts, RunId run);

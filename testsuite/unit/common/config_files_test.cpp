@@ -52,8 +52,8 @@ std::string as_text(const Config& c) {
        << c.scheduler_history_half_life.count() << '|' << c.node_name << '|' << c.node_listen << '|'
        << c.node_address << '|' << c.node_spool_dir << '|' << c.node_nvml << '|' << c.node_cgroup
        << '|' << c.node_cgroup_parent << '|' << c.node_close_gpus << '|' << c.node_dcgm_dir << '|'
-       << c.node_jobstats_dir << '|' << c.node_reconnect_max.count() << '|' << c.log_file << '|'
-       << c.log_level;
+       << c.node_jobstats_dir << '|' << c.node_mig_hold.count() << '|' << c.node_mig_strangers
+       << '|' << c.node_reconnect_max.count() << '|' << c.log_file << '|' << c.log_level;
   return text.str();
 }
 
@@ -101,11 +101,12 @@ TEST(ConfigTable, EveryKeyChangesItsOwnMemberAndNoOther) {
                                                         {"decimal", "0.25"}};
   std::set<std::string> results{as_text(Config{})};
   for (const ConfigKey& key : config_keys()) {
-    std::string value = key.name == "node.cgroup"         ? "v1"
-                        : key.name == "log.level"         ? "error"
-                        : key.name == "scheduler.packing" ? "least-loss"
-                        : key.name == "node.close_gpus"   ? "never"
-                                                          : "";
+    std::string value = key.name == "node.cgroup"          ? "v1"
+                        : key.name == "log.level"          ? "error"
+                        : key.name == "scheduler.packing"  ? "least-loss"
+                        : key.name == "node.close_gpus"    ? "never"
+                        : key.name == "node.mig_strangers" ? "destroy"
+                                                           : "";
     if (key.type == "bool") value = key.default_text == "true" ? "false" : "true";
     if (key.name == "cluster.name" || key.name == "node.name" || key.name == "node.cgroup_parent")
       value = "other";

@@ -107,6 +107,68 @@ static void test_order(void) {
   unsetenv("CUDA_DEVICE_ORDER");
 }
 
+// ---- MIG: the instance that `mig_uuid` names, in a child ----
+
+static char mig_uuid[64];
+
+// What is wrong with it as a device; 0: nothing.
+static int use_instance(void) {
+  size_t bytes = 0, free_bytes = 0;
+  int multiprocessors = 0;
+  char name[100] = "";
+  void* context = NULL;
+  unsigned long long pointer = 0;
+  if (count_devices() != 1) return 1;
+  call("cuDeviceTotalMem_v2")(&bytes, 0);
+  call("cuDeviceGetAttribute")(&multiprocessors, 16, 0);
+  call("cuDeviceGetName")(name, 100, 0);
+  if (bytes != 19968ull << 20 || multiprocessors != 42) return 2;
+  if (strcmp(name, "NVIDIA A100-SXM4-40GB MIG 3g.20gb") != 0) return 3;
+  if (call("cuDevicePrimaryCtxRetain")(&context, 0) != 0) return 4;
+  call("cuCtxSetCurrent")(context);
+  call("cuMemGetInfo_v2")(&free_bytes, &bytes);
+  if (bytes != 19968ull << 20 || free_bytes != bytes - (305ull << 20)) return 5;
+  if (call("cuMemAlloc_v2")(&pointer, (size_t)20 << 30) != 2) return 6;
+  if (call("cuMemAlloc_v2")(&pointer, (size_t)1 << 30) != 0) return 7;
+  unsigned int pending = 4;
+  unsigned char entry[4 * 24];
+  void* device = NULL;
+  in(nvml, "nvmlDeviceGetHandleByIndex_v2")(0u, &device);
+  if (in(nvml, "nvmlDeviceGetComputeRunningProcesses_v3")(device, &pending, entry) != 0) return 8;
+  uint32_t words[6];
+  memcpy(words, entry, sizeof words);
+  if (pending != 1 || words[0] != (uint32_t)getpid() || words[4] != 2 || words[5] != 0) return 9;
+  return system(TEST_FAKEGPU_TOOL " destroy-instance 0 2 2>/dev/null") == 0 ? 10 : 0;
+}
+
+static void test_mig(void) {
+  char state[] = "/tmp/rota-cuda-mig-XXXXXX";
+  const int fd = mkstemp(state);
+  char* before = strdup(getenv("ROTA_FAKEGPU_STATE"));
+  in(nvml, "nvmlShutdown")();
+  setenv("ROTA_FAKEGPU", TEST_FAKEGPU_MODELS "/dgx-a100-40gb.yaml", 1);
+  setenv("ROTA_FAKEGPU_STATE", state, 1);
+  in(nvml, "nvmlInit_v2")();
+  IS_NUMBER(system(TEST_FAKEGPU_TOOL " set 0 mig=on"), 0, "a GPU in MIG mode");
+  IS_NUMBER(in_child(count_devices), 7, "  without an instance is no device");
+  FILE* made = popen(TEST_FAKEGPU_TOOL " create-instance 0 3g.20gb 4", "re");
+  OK(made != NULL && fscanf(made, "%63s", mig_uuid) == 1, "  and with one");
+  if (made != NULL) pclose(made);
+  IS_NUMBER(in_child(count_devices), 1, "  is one, and hides the others from older drivers");
+  setenv("CUDA_VISIBLE_DEVICES", mig_uuid, 1);
+  IS_NUMBER(in_child(use_instance), 0, "the instance has its own memory and processors");
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  IS_NUMBER(system(TEST_FAKEGPU_TOOL " destroy-instance 0 2"), 0, "  and can be ended behind it");
+  IS_NUMBER(seen(mig_uuid), 100, "  and then is no device");
+  in(nvml, "nvmlShutdown")();
+  setenv("ROTA_FAKEGPU", TEST_FAKEGPU_MODELS "/dgx1-v100-32gb.yaml", 1);
+  setenv("ROTA_FAKEGPU_STATE", before, 1);
+  in(nvml, "nvmlInit_v2")();
+  free(before);
+  close(fd);
+  unlink(state);
+}
+
 static int start_without_description(void) {
   unsetenv("ROTA_FAKEGPU");
   return call("cuInit")(0);
@@ -349,6 +411,7 @@ int main(void) {
   in(nvml, "nvmlInit_v2")();
   test_visible();
   test_order();
+  test_mig();
   test_processes();  // children that start the driver themselves: before we do
   test_start();
   test_device();

@@ -73,6 +73,12 @@ static void test_refused(void) {
           "links_to_switches (at most 36) and nvswitches go together");
   refused("memory_mib: 100", "memory_mib: 100, reserved_mib: 100", 4,
           "memory_mib must be more than reserved_mib, and below 4 PiB");
+  refused("brand: 2", "brand: 2, mig: {slices: 17, profiles: []}", 4,
+          "slices must be from 1 to 16");
+  refused("brand: 2",
+          "brand: 2, mig: {slices: 4, profiles: [{name: 2g, index: 1, id: 5, compute: 2, size: 2,"
+          " starts: [3], max: 1, multiprocessors: 2, memory_mib: 9}]}",
+          4, "a profile does not fit the slices: 2g");
   refused("gpu: {name: X", "gpu: [{name: X", 7, "did not find expected ',' or ']'");
   OK(!load(""), "an empty file");
   OK(strstr(said, "the file is empty") != NULL, "  and why");

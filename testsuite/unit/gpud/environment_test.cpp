@@ -58,6 +58,20 @@ std::string with(const std::vector<std::string>& list, const std::string& prefix
   return text;
 }
 
+// Instances count as GPUs; a task sees its own.
+TEST(Environment, InstancesAreTheGpusOfAJob) {
+  Env env;
+  env.launch.spec.task.gpu_count = 0;
+  env.launch.part.gpus.clear();
+  env.launch.part.mig = {{0, 4, 4, 0, "3g.20gb"}, {1, 0, 1, 0, "1g.5gb"}};
+  env.launch.gpu_uuids = {"MIG-a", "MIG-b"};
+  EXPECT_EQ(with(env.job(), "ROTA_GPUS"), "=5\n_ON_NODE=2\n_PER_TASK=1\n");
+  EXPECT_EQ(with(env.job(), "SLURM_JOB_GPUS="), "0,1\n");
+  EXPECT_EQ(with(env.job(), "ROTA_JOB_MIG="), "3g.20gb,1g.5gb\n");
+  EXPECT_EQ(with(env.task(1), "CUDA_VISIBLE_DEVICES="), "MIG-b\n");
+  EXPECT_EQ(with(env.task(0), "NVIDIA_VISIBLE_DEVICES="), "MIG-a\n");
+}
+
 TEST(Environment, TellsTheJobUnderOurNames) {
   EXPECT_EQ(with(Env().job(), "ROTA_"),
             "CLUSTER_NAME=east\nCPUS_ON_NODE=8\nCPUS_PER_TASK=4\nGPUS=5\nGPUS_ON_NODE=2\n"

@@ -57,6 +57,15 @@ TEST_F(JobMapTest, OneFileForEachGpuThatAJobHas) {
   EXPECT_EQ(files(), "");
 }
 
+// The exporter counts instances as the driver does; jobstats knows them by UUID.
+TEST_F(JobMapTest, AnInstanceHasAFileOfItsOwn) {
+  const std::vector<JobHolder> holders = {{JobId{12}, 1000, {}, {{"MIG-a", 2, 7, 0}}}};
+  make().update(holders);
+  EXPECT_EQ(files(), "dcgm/2.7=12,; stats/MIG-a=12 1000,");
+  make().update({{JobId{13}, 1001, {"GPU-0"}}});
+  EXPECT_EQ(files(), "dcgm/0=13,; stats/0=13 1001,") << "what an earlier rgpud left is gone";
+}
+
 TEST_F(JobMapTest, ALineForEachJobThatShares) {
   JobMap map = make();
   map.update({{JobId{7}, 1, {"GPU-1"}}, {JobId{8}, 2, {"GPU-1"}}});

@@ -95,6 +95,16 @@ TEST(Plan, PartsOfGpusHaveTheirBytes) {
   EXPECT_EQ(order->share.gpus[0].limit_bytes, 4096ull << 20);
 }
 
+// The hardware keeps instances apart: no shim, and no instance without its device files.
+TEST(Plan, InstancesMustHaveBeenMade) {
+  auto launch = sample(LaunchMode::tasks, 1);
+  launch.part.mig.resize(1);
+  launch.part.gpu_share = 500'000;
+  const auto order = plan(launch);
+  ASSERT_FALSE(order);
+  EXPECT_EQ(order.error().detail, "this node cannot cut GPUs into MIG instances");
+}
+
 // Rather no start than one without a limit.
 TEST(Plan, APartOfAnUnknownGpuIsRefused) {
   auto launch = sample(LaunchMode::tasks, 1);

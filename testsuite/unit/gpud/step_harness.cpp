@@ -57,6 +57,10 @@ const char* name_of(EndCause cause) {
       return "launch_failed";
     case EndCause::node_failed:
       return "node_failed";
+    case EndCause::gpu_failed:
+      return "gpu_failed";
+    case EndCause::idle:
+      return "idle";
   }
   return "?";
 }
@@ -164,7 +168,7 @@ StepHarness::Started StepHarness::start(proto::LaunchRun launch, std::vector<std
   Started started;
   started.run = launch.run;
   auto order = plan_step(std::move(launch), std::move(cpus), std::move(groups), facts_, settings_,
-                         wall_now());
+                         wall_now(), instances_);
   EXPECT_TRUE(order) << order.error().message();
   auto record = spool_->create(*order);
   EXPECT_TRUE(record) << record.error().message();

@@ -28,6 +28,8 @@ class StepHarness {
   Spool& spool() { return *spool_; }
   NodeFacts& facts() { return facts_; }
   NodeSettings& settings() { return settings_; }
+  /// Of every run that is started from now on.
+  std::vector<MigDevice>& instances() { return instances_; }
   void close_nursery() { nursery_.reset(); }
 
   /// A launch of this test's user that runs in directory(): a script, or a command per task.
@@ -59,6 +61,7 @@ class StepHarness {
   NodeFacts facts_;
   CgroupBase made_;  // what the destructor removes, whatever a test does to facts()
   NodeSettings settings_;
+  std::vector<MigDevice> instances_;
   Fd nursery_;
   Fd idle_;  // the line to an rstepd that waits for another run
   std::uint64_t jobs_ = 0;
