@@ -55,6 +55,9 @@ struct Config {
   Duration jobs_time_limit_max{};
   bool jobs_root_allowed = false;
   bool jobs_slurm_environment = true;
+  Duration jobs_idle_window = std::chrono::seconds(30);
+  Duration jobs_interactive_idle_limit{};
+  Duration jobs_train_idle_limit{};
 
   std::uint64_t scheduler_reservations = 4;
   Duration scheduler_limit_assumed = std::chrono::hours(24);

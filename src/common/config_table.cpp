@@ -214,6 +214,15 @@ constexpr std::array table{
     Row{{"jobs.slurm_environment", "bool", "true",
          "Whether jobs get SLURM_* variables beside ROTA_*"},
         BoolMember{&Config::jobs_slurm_environment}},
+    Row{{"jobs.idle_window", "duration", "30s",
+         "GPUs of a job that do nothing for so long count as idle for so long"},
+        DurationMember{&Config::jobs_idle_window, 1s, 1h}},
+    Row{{"jobs.interactive_idle_limit", "duration", "0",
+         "How long all GPUs of an interactive job may be idle before it is ended; 0 is for ever"},
+        DurationMember{&Config::jobs_interactive_idle_limit, 0s, 10 * year}},
+    Row{{"jobs.train_idle_limit", "duration", "0",
+         "How long all GPUs of a train job may be idle before it is ended; 0 is for ever"},
+        DurationMember{&Config::jobs_train_idle_limit, 0s, 10 * year}},
 
     Row{{"scheduler.reservations", "number", "4",
          "Waiting jobs for which a place is kept in time; others pass them only if they end "

@@ -232,7 +232,7 @@ void Engine::order(NodeId id, decltype(NodeOrder::message) message) {
 }
 
 void Engine::put_allocation(const Job& job, const NodePart& part, WallTime start, WallTime end,
-                            std::int64_t held_ms) {
+                            std::int64_t held_ms, const RunUsage& usage) {
   AllocationPut row;
   row.run = job.run(part);
   row.node = part.node;
@@ -244,6 +244,7 @@ void Engine::put_allocation(const Job& job, const NodePart& part, WallTime start
   row.start = start;
   row.end = end;
   row.held_ms = held_ms;
+  row.usage = usage;
   effects_.rows.push_back(std::move(row));
 }
 
@@ -256,7 +257,7 @@ void Engine::release(Job& job, const NodePart& part, bool may_regrow, Now now) {
       held.mapped()
           ? std::chrono::duration_cast<std::chrono::milliseconds>(now.mono - *held.mapped()).count()
           : -1;
-  put_allocation(job, part, {}, now.wall, held_ms);
+  put_allocation(job, part, {}, now.wall, held_ms, usage_on(job, part));
   usage_.hold(job.spec.project, job.owner.user, -part.gpu_amount(), now);
   scheduler_.release(job.id, part.node, may_regrow);
   Placement& placement = job.last.edit().placement;
@@ -268,6 +269,9 @@ void Engine::release(Job& job, const NodePart& part, bool may_regrow, Now now) {
 void Engine::finish(Job& job, Now now) {
   ROTA_ASSERT(job.last->placement.empty() && job.last->end.has_value());
   scheduler_.remove(job.id);
+  job.last.edit().end->usage = usage_of(job);
+  run_usage_.erase(job.id);
+  idle_since_.erase(job.id);
   const bool displaced = job.state == JobState::preempted && job.spec.requeue;
   const bool start_failed = sched::start_failed_by_node(*job.last->end);
   if (start_failed) ++job.start_failures;

@@ -147,9 +147,12 @@ Result<void> Daemon::make_shell() {
             options.inventory.cpu_count, size_format(options.inventory.memory_bytes),
             options.inventory.gpus.size());
   shell_.emplace(executor_, std::move(options), std::move(spool), std::move(facts), step_program());
-  shell_->gpu_holders = [this] {
+  shell_->gpu_holders = [this] { return nvml_->last_holders(); };
+  shell_->gpu_samples = [this](std::set<std::string> shared) {
+    auto samples = nvml_->last_samples();
+    nvml_->set_shared(std::move(shared));
     nvml_->sample();  // for the next one
-    return nvml_->last_holders();
+    return samples;
   };
   return {};
 }
@@ -201,6 +204,7 @@ Link::Events Daemon::link_events() {
     proto::Heartbeat beat;
     beat.usage = nvml_->last_usage();
     if (beat.usage.size() > usage_max) beat.usage.resize(usage_max);
+    beat.runs = shell_->usage_reports();
     nvml_->sample();  // for the next one
     return beat;
   };

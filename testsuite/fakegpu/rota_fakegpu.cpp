@@ -30,6 +30,7 @@ constexpr std::string_view usage_text =
     "                                      fabric (up or down: the NVSwitches)\n"
     "  add-process GPU PID SIZE [graphics] a process that holds SIZE of the GPU's memory\n"
     "  remove-process GPU PID\n"
+    "  load GPU PID PERCENT                so much of the GPU's time is that process's\n"
     "  lose GPU | restore GPU              the GPU has fallen off the bus, or is back\n"
     "  hang CALL [GPU]                     the NVML function does not come back ('*': none does)\n"
     "  fail CALL CODE [GPU]                the NVML function returns CODE\n"
@@ -180,6 +181,20 @@ Result<void> remove_process(Node& node, const Arguments& arguments) {
   return {};
 }
 
+Result<void> set_load(Node& node, const Arguments& arguments) {
+  ROTA_TRY(const auto gpus, gpus_named(node, arguments[0]));
+  ROTA_TRY(const std::uint32_t pid, pid_parse(arguments[1]));
+  ROTA_TRY(const std::uint64_t percent, number_parse(arguments[2], 100));
+  for (const std::uint32_t gpu : gpus) {
+    auto& processes = node.state->gpus[gpu].processes;
+    const auto process = std::ranges::find(processes, pid, &FakeProcess::pid);
+    if (process == std::end(processes))
+      return usage_error(format("GPU {} has no process {}", gpu, pid));
+    process->load = static_cast<std::uint32_t>(percent);
+  }
+  return {};
+}
+
 Result<void> set_lost(Node& node, const Arguments& arguments, std::uint32_t lost) {
   ROTA_TRY(const auto gpus, gpus_named(node, arguments[0]));
   for (const std::uint32_t gpu : gpus) node.state->gpus[gpu].lost = lost;
@@ -246,6 +261,7 @@ constexpr std::array commands = {
     Command{"set", 2, 100, set},
     Command{"add-process", 3, 4, add_process},
     Command{"remove-process", 2, 2, remove_process},
+    Command{"load", 3, 3, set_load},
     Command{"lose", 1, 1, lose},
     Command{"restore", 1, 1, restore},
     Command{"hang", 1, 2, hang},

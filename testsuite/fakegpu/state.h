@@ -20,6 +20,7 @@ typedef struct {
   uint32_t kind;
   uint64_t memory_bytes;
   uint32_t life;  // place + 1 in FakeState.lives of a real process; 0: put here by rota-fakegpu
+  uint32_t load;  // percent of the GPU's time that it uses
 } FakeProcess;
 
 typedef struct {

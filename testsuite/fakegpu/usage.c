@@ -1,5 +1,6 @@
 // testsuite/fakegpu/usage.c - the fake NVML's answers to: what does a device do now?
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core.h"
@@ -115,6 +116,34 @@ int nvmlDeviceGetGraphicsRunningProcesses_v3(NvmlHandle device, unsigned int* co
   ENTER_DEVICE(call, device);
   SINCE(call, 510);
   return list_processes(&call, fake_graphics, call.machine->process_stride, count, entries);
+}
+
+// Only who does anything has a load, and it is always a new one.
+int nvmlDeviceGetProcessUtilization(NvmlHandle device, NvmlProcessLoad* loads, unsigned int* count,
+                                    unsigned long long since_us) {
+  ENTER_DEVICE(call, device);
+  if (count == NULL || (*count > 0 && loads == NULL)) return nvml_invalid_argument;
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  const unsigned long long now_us =
+      (unsigned long long)now.tv_sec * 1000000ull + (unsigned long long)now.tv_nsec / 1000;
+  const unsigned int room = *count;
+  unsigned int needed = 0;
+  fake_state_lock(call.state);
+  fake_state_reap(call.state, call.gpu);
+  for (unsigned int i = 0; i < fake_process_max && now_us > since_us; ++i) {
+    const FakeProcess* process = &call.gpu->processes[i];
+    if (process->pid == 0 || process->load == 0) continue;
+    if (needed < room) {
+      loads[needed] =
+          (NvmlProcessLoad){.pid = process->pid, .time_us = now_us, .sm = process->load};
+    }
+    ++needed;
+  }
+  fake_state_unlock(call.state);
+  *count = needed;
+  if (needed > room) return nvml_insufficient_size;
+  return needed > 0 ? nvml_success : nvml_not_found;
 }
 
 int nvmlDeviceGetTemperature(NvmlHandle device, unsigned int sensor, unsigned int* celsius) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/result.h"
+#include "gpud/meter/sample.h"
 #include "gpud/share/order.h"
 #include "model/gpu.h"
 
@@ -40,6 +41,9 @@ class Nvml {
   Result<std::vector<GpuUsage>> usage() const;
   /// Who holds memory of this GPU: compute and graphics, each process once, by pid.
   Result<std::vector<GpuProcess>> processes(const std::string& uuid) const;
+
+  /// All of that, power and energy in one go; `with_loads`: also what each process does.
+  Result<GpuSample> sample(const std::string& uuid, bool with_loads) const;
 
   /// The NVML function that runs now, for the message about one that does not come back; "" if
   /// none.

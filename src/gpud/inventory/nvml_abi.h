@@ -179,6 +179,20 @@ static_assert(sizeof(NvmlProcessV3Long) == 32 &&
                   offsetof(NvmlProcessV3Long, used_protected_memory) == 24,
               "layout of the longer process entry of some 535 drivers");
 
+// nvmlDeviceGetProcessUtilization: what one process did in the driver's last sample period.
+typedef struct {
+  unsigned int pid;
+  unsigned long long time_us;
+  unsigned int sm;  // percent, as the next three
+  unsigned int memory;
+  unsigned int encoder;
+  unsigned int decoder;
+} NvmlProcessLoad;
+static_assert(sizeof(NvmlProcessLoad) == 32 && offsetof(NvmlProcessLoad, time_us) == 8 &&
+                  offsetof(NvmlProcessLoad, sm) == 16 && offsetof(NvmlProcessLoad, memory) == 20 &&
+                  offsetof(NvmlProcessLoad, decoder) == 28,
+              "layout of nvmlProcessUtilizationSample_t");
+
 const char* nvmlErrorString(int result);
 
 // Every other function, once: F(name, arguments).
@@ -219,6 +233,8 @@ const char* nvmlErrorString(int result);
   F(nvmlDeviceGetMemoryInfo, (NvmlHandle device, NvmlMemory * memory))                             \
   F(nvmlDeviceGetMemoryInfo_v2, (NvmlHandle device, NvmlMemoryV2 * memory))                        \
   F(nvmlDeviceGetUtilizationRates, (NvmlHandle device, NvmlUtilization * utilization))             \
+  F(nvmlDeviceGetProcessUtilization, (NvmlHandle device, NvmlProcessLoad * loads,                  \
+                                      unsigned int* count, unsigned long long since_us))           \
   F(nvmlDeviceGetComputeRunningProcesses, (NvmlHandle device, unsigned int* count, void* entries)) \
   F(nvmlDeviceGetComputeRunningProcesses_v2,                                                       \
     (NvmlHandle device, unsigned int* count, void* entries))                                       \
