@@ -114,7 +114,7 @@ constexpr auto fields = std::to_array<JobField>({
      [](Out out, View job) {
        if (has_usage(job)) out += format("{}%", job.usage.utilization_percent);
      }},
-    {0, "gpu_utilization_mean", "MEAN%", append_mean},
+    {0, "gpu_mean", "MEAN%", append_mean},
     {0, "gpu_memory", "GPUMEM",
      [](Out out, View job) {
        if (has_usage(job)) out += size_format(job.usage.memory_bytes);

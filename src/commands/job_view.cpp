@@ -28,8 +28,8 @@ Colour colour_of(JobState state) {
 /// Columns of the long table, out of all that -o can show.
 std::vector<const JobField*> long_fields() {
   std::vector<const JobField*> found;
-  for (const std::string_view name : {"gpu_utilization", "gpu_utilization_mean", "gpu_memory",
-                                      "gpu_memory_max", "gpu_power", "gpu_energy", "gpu_idle"})
+  for (const std::string_view name : {"gpu_utilization", "gpu_mean", "gpu_memory", "gpu_memory_max",
+                                      "gpu_power", "gpu_energy", "gpu_idle"})
     for (const JobField& field : job_fields())
       if (field.name == name) found.push_back(&field);
   return found;

@@ -113,6 +113,10 @@ Result<void> is_close_choice(std::string_view text) {
   static constexpr std::array<std::string_view, 3> choices{"auto", "always", "never"};
   return is_one_of(text, choices);
 }
+Result<void> is_bind_choice(std::string_view text) {
+  static constexpr std::array<std::string_view, 3> choices{"none", "prefer", "strict"};
+  return is_one_of(text, choices);
+}
 Result<void> is_packing(std::string_view text) {
   static constexpr std::array<std::string_view, 2> choices{"fullest", "least-loss"};
   return is_one_of(text, choices);
@@ -278,6 +282,12 @@ constexpr std::array table{
          "Jobs open device files of their own GPUs only: always, never, or auto, where there are "
          "such"},
         TextMember{&Config::node_close_gpus, is_close_choice}},
+    Row{{"node.burst_grace", "duration", "10s",
+         "How long a job may keep memory of a GPU beyond its request once it is owed to another"},
+        DurationMember{&Config::node_burst_grace, 0s, 1h}},
+    Row{{"node.bind_memory", "choice", "prefer",
+         "Memory of jobs near their GPUs and cores: prefer, strict or none"},
+        TextMember{&Config::node_bind_memory, is_bind_choice}},
     Row{{"node.dcgm_dir", "string", "''",
          "Directory that tells NVIDIA's DCGM exporter the job of each GPU; '' for none"},
         TextMember{&Config::node_dcgm_dir, is_path_or_empty}},

@@ -132,6 +132,7 @@ Result<void> Daemon::make_shell() {
   else if (!facts.cgroups.trouble.empty())
     log::warning("{}", facts.cgroups.trouble);
 
+  facts.burst_grace = config_.node_burst_grace;
   ROTA_CHECK(settle_gates(config_.node_close_gpus, facts));
 
   Shell::Options options;

@@ -50,7 +50,8 @@ Steps::Events Shell::step_events() {
             carry_out();
             if (on_run_ended) on_run_ended(run);
           },
-          [this] { return gpu_holders ? gpu_holders() : std::vector<GpuHolders>{}; }};
+          [this] { return gpu_holders ? gpu_holders() : std::vector<GpuHolders>{}; },
+          [this](MonoTime now) { return usage_.held(now); }};
 }
 
 Result<void> Shell::start() {

@@ -60,6 +60,7 @@ void Steps::adopt_one(Spool::Found found, std::vector<AdoptedRun>& adopted) {
   if (is_good) {
     step.uid = found.record.order->launch.owner.uid;
     step.cgroups = std::move(found.record.order->cgroups);
+    if (!found.record.end) burst_.adopt(run, found.record.order->share.gpus);
     for (GpuShare& gpu : found.record.order->share.gpus)
       step.shared_gpus.push_back(std::move(gpu.uuid));
     known.launch = std::move(found.record.order->launch);
@@ -81,6 +82,7 @@ void Steps::adopt_one(Spool::Found found, std::vector<AdoptedRun>& adopted) {
     log::warning("job {} was running when this node went down", run_name(run));
     known.phase = proto::RunPhase::ended;
     known.end = node_failed("the node was restarted under the job");
+    burst_.remove(run);
     adopted.push_back(std::move(known));
     return;
   }

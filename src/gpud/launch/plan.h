@@ -29,6 +29,7 @@ struct NodeFacts {
   ShareFacts shares;
   bool binds_cpus = true;    // false on a described machine, whose CPUs are not there
   bool closes_gpus = false;  // jobs may open the files of their own GPUs only
+  Duration burst_grace = std::chrono::seconds(10);  // of BurstRoom
 };
 
 /// Everything rstepd needs, looked up and spelled out. Fails with launch_failed and the reason when

@@ -331,7 +331,13 @@ void Supervisor::check_deadlines() {
 
 void Supervisor::obey() {
   while (const auto command = link_.receive()) {
+    if (!command->evicted.empty()) {
+      begin_end(EndCause::out_of_memory, command->evicted);
+      continue;
+    }
     if (!command->held.empty()) {
+      for (const GpuCeiling& ceiling : command->ceilings)
+        if (share_ != nullptr) share_->books().set_ceiling(ceiling);
       judge_share(command->held);
       continue;
     }

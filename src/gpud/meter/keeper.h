@@ -33,6 +33,9 @@ class UsageKeeper {
   void take(const std::vector<GpuSample>& samples, MonoTime now);
   bool is_needed() const { return !meter_.empty() || unsaved_; }
   std::set<std::string> shared() const { return meter_.shared(); }
+  std::map<std::string, std::map<RunId, std::uint64_t>> held(MonoTime now) const {
+    return meter_.held(now);
+  }
 
   /// For a heartbeat; of very many runs, some, and others the next time.
   std::vector<proto::RunUsageReport> reports(std::size_t count_max);

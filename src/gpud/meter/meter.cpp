@@ -78,6 +78,14 @@ std::vector<SavedUsage> UsageMeter::all() const {
   return all;
 }
 
+std::map<std::string, std::map<RunId, std::uint64_t>> UsageMeter::held(MonoTime now) const {
+  std::map<std::string, std::map<RunId, std::uint64_t>> held;
+  for (const auto& [id, run] : runs_)
+    for (const auto& [uuid, gpu] : run.gpus)
+      if (now - gpu.at <= gap_max) held[uuid][id] = gpu.memory_bytes;
+  return held;
+}
+
 void UsageMeter::take(const std::vector<GpuSample>& samples, const OwnerOf& owner_of) {
   std::set<RunId> touched;
   MonoTime latest;

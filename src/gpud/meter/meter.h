@@ -66,6 +66,8 @@ class UsageMeter {
   /// GPUs of which runs have parts.
   std::set<std::string> shared() const;
   std::vector<SavedUsage> all() const;
+  /// What each run held of each GPU that has answered of late.
+  std::map<std::string, std::map<RunId, std::uint64_t>> held(MonoTime now) const;
 
  private:
   struct GpuNow {  // as of its last sample

@@ -57,6 +57,10 @@ const char* name_of(EndCause cause) {
       return "launch_failed";
     case EndCause::node_failed:
       return "node_failed";
+    case EndCause::gpu_failed:
+      return "gpu_failed";
+    case EndCause::idle:
+      return "idle";
   }
   return "?";
 }
