@@ -16,6 +16,7 @@
 #include "gpud/inventory/inventory.h"
 #include "gpud/launch/spawn.h"
 #include "gpud/share/driver.h"
+#include "gpud/share/driver_limit.h"
 #include "net/address.h"
 #include "net/client.h"
 #include "net/ticket.h"
@@ -127,11 +128,17 @@ Result<void> Daemon::make_shell() {
   facts.shares.driver = find_driver(config_.node_nvml);
   facts.cgroups = cgroup_prepare(cgroup_mounts(file_read("/proc/mounts"), config_.node_cgroup),
                                  config_.node_cgroup_parent, name + '.' + spool.id());
+  facts.shares.driver_limits = ::geteuid() == 0 && facts.cgroups.tracking_v2 &&
+                               !facts.shares.shim_dir.empty() && !facts.gpus.empty() &&
+                               has_driver_limits(facts.shares.shim_dir, facts.shares.driver.nvml);
+  if (facts.shares.driver_limits) log::info("the driver itself limits parts of GPUs");
   if (config_.node_cgroup == "none")
     log::info("node.cgroup is none: jobs are not confined to their memory and CPUs");
   else if (!facts.cgroups.trouble.empty())
     log::warning("{}", facts.cgroups.trouble);
 
+  facts.cpus = inventory.cpus;
+  facts.bind_memory = config_.node_bind_memory;
   facts.burst_grace = config_.node_burst_grace;
   ROTA_CHECK(settle_gates(config_.node_close_gpus, facts));
 

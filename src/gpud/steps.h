@@ -88,6 +88,7 @@ class Steps {
   void settle_burst(MonoTime now);
   void start_waiting();
   void begin_clean(RunId run, std::string why);
+  Fd clear_limits(const std::string& cgroup, const std::vector<std::string>& uuids) const;
   boost::asio::awaitable<void> clean(RunId run, std::string why);
   boost::asio::awaitable<void> clean_stray(std::string path);
   void finish(RunId run, RunEnd end, WallTime start_time);

@@ -141,13 +141,28 @@ CUDA(cuDriverGetVersion, int* version) {
 
 // ---- memory of a device, over all processes ----
 
-uint64_t cuda_capacity(CudaDevice device) {
+static uint64_t whole_capacity(CudaDevice device) {
   const FakeModel* model = &cuda_device(device)->gpu;
   return (model->memory_mib - model->reserved_mib) << 20;
 }
 
+// Locked: of this process's cgroup; 0: none, or the driver knows no such thing.
+static uint32_t own_limit(CudaDevice device) {
+  return world.machine.driver_branch >= 615 ? fake_limit_of_self(world.state, world.visible[device])
+                                            : 0;
+}
+
+uint64_t cuda_capacity(CudaDevice device) {
+  const uint64_t capacity = whole_capacity(device);
+  fake_state_lock(world.state);
+  const uint32_t limit = own_limit(device);
+  const uint64_t hard = limit != 0 ? world.state->limits[limit - 1].hard_bytes : capacity;
+  fake_state_unlock(world.state);
+  return hard < capacity ? hard : capacity;
+}
+
 // Locked: this process's line on a device, made if there is room; NULL if there is none.
-static FakeProcess* own_line(FakeGpuState* gpu) {
+static FakeProcess* own_line(FakeGpuState* gpu, uint32_t limit) {
   FakeProcess* place = NULL;
   for (unsigned int i = 0; i < fake_process_max; ++i) {
     FakeProcess* process = &gpu->processes[i];
@@ -155,23 +170,28 @@ static FakeProcess* own_line(FakeGpuState* gpu) {
     if (process->pid == 0 && place == NULL) place = process;
   }
   if (place != NULL) {
-    *place = (FakeProcess){.pid = (uint32_t)started_by, .kind = fake_compute, .life = life};
+    *place = (FakeProcess){
+        .pid = (uint32_t)started_by, .kind = fake_compute, .life = life, .limit = limit};
   }
   return place;
 }
 
 int cuda_charge(CudaDevice device, uint64_t bytes) {
   FakeGpuState* gpu = cuda_gpu(device);
-  const uint64_t capacity = cuda_capacity(device);
+  const uint64_t capacity = whole_capacity(device);
   int code = cuda_out_of_memory;
   fake_state_lock(world.state);
   if (bytes <= capacity && fake_state_memory_used(gpu) > capacity - bytes)
     fake_state_reap(world.state, gpu);
-  if (bytes <= capacity && fake_state_memory_used(gpu) <= capacity - bytes) {
-    FakeProcess* process = own_line(gpu);
+  const uint32_t limit = own_limit(device);
+  if (limit != 0) fake_state_reap(world.state, gpu);
+  const bool allowed = limit == 0 || fake_limit_used(gpu, limit) + bytes <=
+                                         world.state->limits[limit - 1].hard_bytes;
+  if (allowed && bytes <= capacity && fake_state_memory_used(gpu) <= capacity - bytes) {
+    FakeProcess* process = own_line(gpu, limit);
     if (process == NULL) {
       fake_state_reap(world.state, gpu);
-      process = own_line(gpu);
+      process = own_line(gpu, limit);
     }
     if (process != NULL) {
       process->memory_bytes += bytes;
@@ -186,7 +206,7 @@ int cuda_charge(CudaDevice device, uint64_t bytes) {
 
 void cuda_uncharge(CudaDevice device, uint64_t bytes) {
   fake_state_lock(world.state);
-  FakeProcess* process = own_line(cuda_gpu(device));
+  FakeProcess* process = own_line(cuda_gpu(device), own_limit(device));
   if (process != NULL) {
     process->memory_bytes -= bytes < process->memory_bytes ? bytes : process->memory_bytes;
     if (process->memory_bytes == 0) *process = (FakeProcess){0};
@@ -196,12 +216,20 @@ void cuda_uncharge(CudaDevice device, uint64_t bytes) {
 
 uint64_t cuda_free_bytes(CudaDevice device) {
   FakeGpuState* gpu = cuda_gpu(device);
-  const uint64_t capacity = cuda_capacity(device);
+  const uint64_t capacity = whole_capacity(device);
   fake_state_lock(world.state);
   fake_state_reap(world.state, gpu);
   const uint64_t used = fake_state_memory_used(gpu);
+  uint64_t left = used < capacity ? capacity - used : 0;
+  const uint32_t limit = own_limit(device);
+  if (limit != 0) {
+    const uint64_t own = fake_limit_used(gpu, limit);
+    const uint64_t hard = world.state->limits[limit - 1].hard_bytes;
+    const uint64_t own_left = own < hard ? hard - own : 0;
+    if (own_left < left) left = own_left;
+  }
   fake_state_unlock(world.state);
-  return used < capacity ? capacity - used : 0;
+  return left;
 }
 
 // A process that ends in order has gone before its parent hears of it.

@@ -78,6 +78,12 @@ Result<void> show(Node& node, const Arguments&) {
     }
     std::puts(line.c_str());
   }
+  for (const FakeLimit& limit : node.state->limits) {
+    if (limit.hard_bytes == 0) continue;
+    std::puts(format("limit of GPU {}: {} to {} for {}", limit.gpu, limit.soft_bytes,
+                     limit.hard_bytes, limit.cgroup)
+                  .c_str());
+  }
   for (const FakeFault& fault : node.state->faults) {
     if (fault.kind == fake_fault_none) continue;
     const std::string where = fault.gpu < 0 ? "" : format(" of GPU {}", fault.gpu);

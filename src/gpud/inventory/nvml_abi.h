@@ -193,6 +193,24 @@ static_assert(sizeof(NvmlProcessLoad) == 32 && offsetof(NvmlProcessLoad, time_us
                   offsetof(NvmlProcessLoad, decoder) == 28,
               "layout of nvmlProcessUtilizationSample_t");
 
+// nvmlDeviceSetMemoryLimits_v1: no version word. No limit is soft 0 and hard nvml_memory_unknown.
+typedef struct {
+  const char* cgroup;  // the directory of a cgroup v2
+  unsigned long long soft_bytes;
+  unsigned long long hard_bytes;
+} NvmlMemoryLimits;
+static_assert(sizeof(NvmlMemoryLimits) == 24 && offsetof(NvmlMemoryLimits, soft_bytes) == 8 &&
+                  offsetof(NvmlMemoryLimits, hard_bytes) == 16,
+              "layout of the argument of nvmlDeviceSetMemoryLimits_v1");
+typedef struct {
+  const char* cgroup;
+  unsigned long long soft_bytes;
+  unsigned long long hard_bytes;
+  unsigned long long used_bytes;
+} NvmlMemoryLimitsNow;
+static_assert(sizeof(NvmlMemoryLimitsNow) == 32 && offsetof(NvmlMemoryLimitsNow, used_bytes) == 24,
+              "layout of the argument of nvmlDeviceGetMemoryLimits_v1");
+
 const char* nvmlErrorString(int result);
 
 // Every other function, once: F(name, arguments).
@@ -232,6 +250,8 @@ const char* nvmlErrorString(int result);
   F(nvmlDeviceGetNumaNodeId, (NvmlHandle device, unsigned int* node))                              \
   F(nvmlDeviceGetMemoryInfo, (NvmlHandle device, NvmlMemory * memory))                             \
   F(nvmlDeviceGetMemoryInfo_v2, (NvmlHandle device, NvmlMemoryV2 * memory))                        \
+  F(nvmlDeviceSetMemoryLimits_v1, (NvmlHandle device, NvmlMemoryLimits * limits))                  \
+  F(nvmlDeviceGetMemoryLimits_v1, (NvmlHandle device, NvmlMemoryLimitsNow * limits))               \
   F(nvmlDeviceGetUtilizationRates, (NvmlHandle device, NvmlUtilization * utilization))             \
   F(nvmlDeviceGetProcessUtilization, (NvmlHandle device, NvmlProcessLoad * loads,                  \
                                       unsigned int* count, unsigned long long since_us))           \

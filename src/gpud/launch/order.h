@@ -47,6 +47,15 @@ struct DeviceGate {
   static auto fields(auto& m) { return std::tie(m.is_closed, m.open, m.shut); }
 };
 
+/// Which NUMA nodes a run's memory comes from.
+struct MemoryBinding {
+  std::vector<std::uint32_t> nodes;  // none: any
+  bool strict = false;               // from nowhere else; else: first from there
+
+  friend bool operator==(const MemoryBinding&, const MemoryBinding&) = default;
+  static auto fields(auto& m) { return std::tie(m.nodes, m.strict); }
+};
+
 /// One process to start.
 struct TaskOrder {
   std::string stdout_path;
@@ -77,12 +86,13 @@ struct StepOrder {
   bool slurm_environment = false;
   DeviceGate devices;
   ShareOrder share;
+  MemoryBinding memory;
 
   friend bool operator==(const StepOrder&, const StepOrder&) = default;
   static auto fields(auto& m) {
     return std::tie(m.launch, m.cpus, m.cpu_list, m.groups, m.tasks, m.cgroups, m.memory_nodes,
                     m.boot_id, m.spool_dir, m.script_path, m.kill_wait_ms, m.slurm_environment,
-                    m.devices, m.share);
+                    m.devices, m.share, m.memory);
   }
 };
 

@@ -58,12 +58,16 @@ struct ShareOrder {
   std::string shim_dir;   // our libcuda.so.1, libnvidia-ml.so.1 and rota-gpuprobe
   std::string real_cuda;  // the driver's; "": there is none
   std::string real_nvml;
-  bool mounts = false;  // the tasks have a mount namespace each; decided by rstepd
+  bool mounts = false;         // the tasks have a mount namespace each; decided by rstepd
+  bool driver_limits = false;  // the driver may be able to do it without the shim
+  bool by_driver = false;      // it does; decided by rstepd
+  std::vector<std::string> driver_environment;  // rgpud's, in which NVML works
 
   bool empty() const { return gpus.empty(); }
   friend bool operator==(const ShareOrder&, const ShareOrder&) = default;
   static auto fields(auto& m) {
-    return std::tie(m.gpus, m.directory, m.shim_dir, m.real_cuda, m.real_nvml, m.mounts);
+    return std::tie(m.gpus, m.directory, m.shim_dir, m.real_cuda, m.real_nvml, m.mounts,
+                    m.driver_limits, m.by_driver, m.driver_environment);
   }
 };
 
