@@ -137,9 +137,12 @@ StepReport Supervisor::report(StepReport::Kind kind, std::string detail) const {
 }
 
 /// Whether the driver itself holds the run to its parts of GPUs. Where it should and does not, the
-/// shim has to.
+/// shim has to; and where the run may hold more at times: the driver shows a program what it may
+/// hold as the GPU's memory, which must not change under it.
 bool Supervisor::limit_by_driver() {
   ShareOrder& share = order_.share;
+  const auto bursts = [](const GpuShare& gpu) { return gpu.request_bytes != 0; };
+  if (std::ranges::any_of(share.gpus, bursts)) return false;
   if (!share.driver_limits || !order_.cgroups.tracking_v2 || order_.cgroups.tracking.empty())
     return false;
   const std::string why = set_driver_limits(share, order_.cgroups.tracking);
@@ -148,16 +151,6 @@ bool Supervisor::limit_by_driver() {
     link_.send(report(StepReport::Kind::note,
                       "the driver does not limit its part of a GPU, so librota_gpu does: " + why));
   return share.by_driver;
-}
-
-void Supervisor::set_ceilings(const std::vector<GpuCeiling>& ceilings) {
-  if (share_ != nullptr)
-    for (const GpuCeiling& ceiling : ceilings) share_->books().set_ceiling(ceiling);
-  if (!order_.share.by_driver || ceilings.empty() || ceilings == ceilings_) return;
-  ceilings_ = ceilings;
-  if (const std::string why = set_driver_limits(order_.share, order_.cgroups.tracking, ceilings);
-      !why.empty())
-    link_.send(report(StepReport::Kind::note, "its limit cannot be changed: " + why));
 }
 
 /// One sentence when the run's parts of GPUs cannot be watched over; "" when they are, or are none.
@@ -373,7 +366,8 @@ void Supervisor::obey() {
       continue;
     }
     if (!command->held.empty()) {
-      set_ceilings(command->ceilings);
+      for (const GpuCeiling& ceiling : command->ceilings)
+        if (share_ != nullptr) share_->books().set_ceiling(ceiling);
       judge_share(command->held);
       continue;
     }

@@ -44,7 +44,6 @@ class Supervisor {
   static std::string number_list(const std::vector<std::uint32_t>& numbers);
   std::string open_share();
   bool limit_by_driver();
-  void set_ceilings(const std::vector<GpuCeiling>& ceilings);
   void judge_share(const std::vector<GpuHolders>& held);
   void launch_next();
   void launch_answered();
@@ -72,7 +71,6 @@ class Supervisor {
   StepLink link_;
   RunCgroups cgroups_;
   std::unique_ptr<ShareDoor> share_;  // of a run with parts of GPUs
-  std::vector<GpuCeiling> ceilings_;  // as the driver was told
   std::vector<Task> tasks_;
   Fd launching_;  // the newest child's pipe, until its exec or its excuse
   bool started_ = false;

@@ -3,9 +3,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -13,10 +13,14 @@
 namespace rota::gpud {
 namespace {
 
-/// Starts it; what it says comes out of the descriptor, whose end is its end. Nobody asks for its
-/// exit code: rgpud does not wait for children.
-Fd start(const std::string& shim_dir, std::vector<std::string> words,
-         std::vector<std::string> variables = {}) {
+/// It runs: what it says comes out of the descriptor, whose end is its end.
+struct Helper {
+  Fd out;
+  pid_t pid = -1;
+};
+
+Helper start(const std::string& shim_dir, std::vector<std::string> words,
+             std::vector<std::string> variables = {}) {
   words.insert(words.begin(), shim_dir + "/rota-gpulimit");
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -25,7 +29,7 @@ Fd start(const std::string& shim_dir, std::vector<std::string> words,
   for (std::string& variable : variables) environment.push_back(variable.data());
   environment.push_back(nullptr);
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return Fd();
+  if (::pipe2(ends, O_CLOEXEC) != 0) return {};
   Fd out(ends[0]), in_child(ends[1]);
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -33,16 +37,23 @@ Fd start(const std::string& shim_dir, std::vector<std::string> words,
     ::execve(arguments[0], arguments.data(), variables.empty() ? environ : environment.data());
     ::_exit(127);
   }
-  return pid > 0 ? std::move(out) : Fd();
+  if (pid < 0) return {};
+  return {std::move(out), pid};
 }
 
-/// "" when it says ok, else what it says.
-std::string answer_of(const Fd& out) {
-  if (!out) return std::string("rota-gpulimit does not start: ") + strerrordesc_np(errno);
+/// "" when it says ok, else what it says. Its exit code tells nothing more: in rgpud, which does
+/// not wait for children, it cannot be had.
+std::string answer_of(const Helper& helper) {
+  if (!helper.out) return std::string("rota-gpulimit does not start: ") + strerrordesc_np(errno);
   std::string said;
   std::array<char, 512> buffer;
-  for (ssize_t size; (size = ::read(out.get(), buffer.data(), buffer.size())) > 0;)
+  for (;;) {
+    const ssize_t size = ::read(helper.out.get(), buffer.data(), buffer.size());
+    if (size < 0 && errno == EINTR) continue;  // a child of the job has ended meanwhile
+    if (size <= 0) break;
     said.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+  while (::waitpid(helper.pid, nullptr, 0) < 0 && errno == EINTR) continue;
   while (!said.empty() && said.back() == '\n') said.pop_back();
   if (said == "ok") return {};
   return said.empty() ? "rota-gpulimit has not come back" : said;
@@ -67,14 +78,11 @@ bool has_driver_limits(const std::string& shim_dir, const std::string& nvml) {
   return !nvml.empty() && answer_of(start(shim_dir, {nvml, "can"})).empty();
 }
 
-std::string set_driver_limits(const ShareOrder& share, const std::string& cgroup,
-                              const std::vector<GpuCeiling>& ceilings) {
+std::string set_driver_limits(const ShareOrder& share, const std::string& cgroup) {
   std::vector<std::string> words = {share.real_nvml, "set", cgroup};
   for (const GpuShare& gpu : share.gpus) {
-    const auto ceiling = std::ranges::find(ceilings, gpu.uuid, &GpuCeiling::uuid);
-    const std::uint64_t soft = gpu.request_bytes == 0 ? gpu.limit_bytes : gpu.request_bytes;
-    const std::uint64_t hard = ceiling == ceilings.end() ? gpu.limit_bytes : ceiling->bytes;
-    words.push_back(gpu.uuid + '=' + std::to_string(soft) + ':' + std::to_string(hard));
+    const std::string bytes = std::to_string(gpu.limit_bytes);
+    words.push_back(gpu.uuid + '=' + bytes + ':' + bytes);
   }
   return answer_of(start(share.shim_dir, std::move(words), share.driver_environment));
 }
@@ -82,7 +90,7 @@ std::string set_driver_limits(const ShareOrder& share, const std::string& cgroup
 Fd begin_clear_driver_limits(const std::string& shim_dir, const std::string& nvml,
                              const std::string& cgroup, const std::vector<std::string>& uuids) {
   if (uuids.empty() || cgroup.empty()) return Fd();
-  return start(shim_dir, clear_words(nvml, cgroup, uuids));
+  return std::move(start(shim_dir, clear_words(nvml, cgroup, uuids)).out);
 }
 
 bool is_cleared(const Fd& clearing) {

@@ -15,10 +15,9 @@ namespace rota::gpud {
 /// Whether this driver has limits at all; whether they hold only set_driver_limits() tells.
 bool has_driver_limits(const std::string& shim_dir, const std::string& nvml);
 
-/// Before the first task: the request is reserved, and the limit (of those in `ceilings`: the
-/// ceiling) is the most, for all that is in `cgroup`; read back as proof. "" or why not.
-std::string set_driver_limits(const ShareOrder& share, const std::string& cgroup,
-                              const std::vector<GpuCeiling>& ceilings = {});
+/// Before the first task: reserves the run's parts for all that is in `cgroup`, and makes them the
+/// most; read back as proof. "" or why not, and then nothing is set.
+std::string set_driver_limits(const ShareOrder& share, const std::string& cgroup);
 
 /// Before the cgroup is removed. Comes back at once; the descriptor becomes readable, or is at its
 /// end, when it is done.
