@@ -179,6 +179,29 @@ TEST(EngineUsage, TheSiteRulesWhereTheProjectDoesNot) {
   for (const JobId id : {own, serving, longer}) EXPECT_EQ(f.view(id).state, JobState::running);
 }
 
+// The scheduler counts what is asked for; the node hears of the limit above it.
+TEST(EngineUsage, TheNodeHearsOfALimitAboveTheShare) {
+  Fixture f;
+  JobSubmitted event;
+  event.owner = {1000, 1000, "ada"};
+  event.spec.name = "job";
+  event.spec.project = "team-a";
+  event.spec.task.gpu_count = 1;
+  event.spec.task.gpu_share = 250'000;
+  event.spec.task.gpu_share_limit = 800'000;
+  event.payload.script = "#!/bin/sh\n";
+  event.payload.working_directory = "/";
+  const auto id = f.engine.submit(std::move(event), f.at);
+  ASSERT_TRUE(id) << id.error().detail;
+  f.engine.schedule(f.at);
+  std::string launched;
+  for (const NodeOrder& order : f.engine.take_effects().orders)
+    if (const auto* launch = std::get_if<proto::LaunchRun>(&order.message))
+      launched += format("{}:{}", launch->part.gpu_share, launch->part.gpu_share_limit);
+  EXPECT_EQ(launched, "250000:800000");
+  EXPECT_EQ(f.view(*id).gpu_amount, 250'000);
+}
+
 // A job whose end has begun is not judged any more.
 TEST(EngineUsage, WhatIsCancelledIsNotIdle) {
   Fixture f;
