@@ -64,7 +64,7 @@ saved() { [[ -s $cluster_dir/nodes/$node/spool/usage ]]; }
 ok "what was counted is written down" wait_for 40 saved
 daemon_kill "$node"
 cluster_resume 9>&-
-ok "counting goes on" wait_for 20 told "$id" ".gpu_usage.sampled_gpu_seconds > $before + 1"
+ok "counting goes on" wait_for 60 told "$id" ".gpu_usage.sampled_gpu_seconds > $before + 1"
 echo >&9
 ok "it ends" wait_state "$id" COMPLETED
 ok "what it did stays known" told "$id" ".gpu_usage.sampled_gpu_seconds > $before and .gpu_usage.power_watts == 0"
