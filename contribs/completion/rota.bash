@@ -12,7 +12,7 @@ declare -gA _rota_options=(
     --non-preemptible --signal= --grace= --requeue --no-requeue --wrap= -W --wait -P --parsable --json
     -Q --quiet -v --verbose -h --help --usage -V --version"
   [rqueue]="-u= --user= --me -A= --project= --account= -t= --state= --states= --name= -j= --job= --jobs= -a --all
-    -o= --format= -n --noheader -P --parsable --json --watch -v --verbose -h --help --usage -V --version"
+    -l --long -o= --format= -n --noheader -P --parsable --json --watch -v --verbose -h --help --usage -V --version"
   [rcancel]="-n= --name= --job-name= -u= --user= --me -A= --project= --account= -t= --state= --states= -s=
     --signal= -Q --quiet -v --verbose -h --help --usage -V --version"
   [rinfo]="--gpus -n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
@@ -21,7 +21,8 @@ declare -gA _rota_options=(
   [rproject]="--department= --quota= --cpu-quota= --memory-quota= --limit= --cpu-limit= --memory-limit= --weight=
     --rank= --over-quota= --train-node-types= --train-node-groups= --interactive-node-types=
     --interactive-node-groups= --inference-node-types= --inference-node-groups= --default-queue=
-    --interactive-time-limit= --time-limit-max= --users= --groups= --user-weights= --half-life= --grace=
+    --interactive-time-limit= --time-limit-max= --interactive-idle-limit= --train-idle-limit= --users= --groups=
+    --user-weights= --half-life= --grace=
     --min-runtime-reclaim= --min-runtime-preempt= --preemption-delay= -n --noheader -P --parsable --json -Q --quiet
     -v --verbose -h --help --usage -V --version"
   [radmin]="--dry-run -y --yes -n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
@@ -96,7 +97,7 @@ _rota_operand() {
     rsubmit) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     rcancel | rlogs) _rota_words "$word" "$(_rota_jobs)" ;;
     rinfo) _rota_words "$word" "$(_rota_nodes)" ;;
-    rota) _rota_words "$word" version ping submit queue cancel info logs share project admin ;;
+    rota) _rota_words "$word" version ping show submit queue cancel info logs share project admin ;;
     rproject)
       if [[ ${3:-} == verb ]]; then
         _rota_words "$word" list show create update delete
@@ -120,7 +121,7 @@ _rota_complete() {
     for ((i = 1; i < COMP_CWORD; ++i)); do
       [[ ${COMP_WORDS[i]} == -* ]] && continue
       [[ -n ${_rota_options[r${COMP_WORDS[i]}]:-} ]] && command=r${COMP_WORDS[i]}
-      [[ ${COMP_WORDS[i]} == version || ${COMP_WORDS[i]} == ping ]] && command=rota-word
+      [[ ${COMP_WORDS[i]} == version || ${COMP_WORDS[i]} == ping || ${COMP_WORDS[i]} == show ]] && command=rota-word
       break
     done
   fi

@@ -50,6 +50,13 @@ void append_nodes_or_reason(std::string& out, const JobView& job) {
   out += ')';
 }
 
+bool has_usage(const JobView& job) { return !job.usage.empty(); }
+
+/// Over the whole run: of the GPU time that was looked at, how much was used.
+void append_mean(std::string& out, const JobView& job) {
+  if (has_usage(job)) out += format("{}%", job.usage.busy_ms * 100 / job.usage.sampled_ms);
+}
+
 using Out = std::string&;
 using View = const JobView&;
 constexpr auto fields = std::to_array<JobField>({
@@ -103,6 +110,33 @@ constexpr auto fields = std::to_array<JobField>({
      [](Out out, View job) {
        if (!job.place.empty()) out += job.place_level + ":" + job.place;
      }},
+    {0, "gpu_utilization", "GPU%",
+     [](Out out, View job) {
+       if (has_usage(job)) out += format("{}%", job.usage.utilization_percent);
+     }},
+    {0, "gpu_mean", "MEAN%", append_mean},
+    {0, "gpu_memory", "GPUMEM",
+     [](Out out, View job) {
+       if (has_usage(job)) out += size_format(job.usage.memory_bytes);
+     }},
+    {0, "gpu_memory_max", "MAXGPUMEM",
+     [](Out out, View job) {
+       if (has_usage(job)) out += size_format(job.usage.memory_max_bytes);
+     }},
+    {0, "gpu_power", "POWER",
+     [](Out out, View job) {
+       if (has_usage(job)) out += format("{}W", (job.usage.power_mw + 500) / 1000);
+     }},
+    {0, "gpu_energy", "ENERGY",
+     [](Out out, View job) {
+       if (has_usage(job)) out += energy_text(job.usage.energy_mj);
+     }},
+    {0, "gpu_idle", "IDLE",
+     [](Out out, View job) {
+       if (job.idle_since)
+         out += elapsed_format(std::chrono::milliseconds(job.usage.idle_ms));
+     }},
+    {0, "idle_since", "IDLE_SINCE", [](Out out, View job) { append_time(out, job.idle_since); }},
     {0, "exit_code", "EXIT",
      [](Out out, View job) {
        // Slurm's pair: the code, and the signal behind a colon.
@@ -111,6 +145,15 @@ constexpr auto fields = std::to_array<JobField>({
 });
 
 }  // namespace
+
+std::string energy_text(std::uint64_t millijoules) {
+  const std::uint64_t watt_hours = millijoules / 3'600'000;
+  if (watt_hours >= 100'000) return format("{}kWh", watt_hours / 1000);
+  if (watt_hours >= 1000)
+    return decimal_format(static_cast<std::int64_t>(watt_hours / 10), 2) + "kWh";
+  if (watt_hours > 0) return format("{}Wh", watt_hours);
+  return format("{}J", millijoules / 1000);
+}
 
 std::span<const JobField> job_fields() { return fields; }
 

@@ -19,6 +19,9 @@ struct JobField {
 };
 std::span<const JobField> job_fields();
 
+/// "830J", "12Wh" or "1.5kWh".
+std::string energy_text(std::uint64_t millijoules);
+
 /// How long the job has run, as far as `job` tells.
 Duration elapsed_of(const JobView& job);
 /// The nodes that it has, or the fewest that it asks for.

@@ -17,7 +17,7 @@ void fill_elapsed(std::vector<JobView>& jobs, WallTime now) {
 }
 
 JobListing::JobListing(const QueueOptions& options, TableStyle style)
-    : options_(options), style_(style), table_(job_table()) {
+    : options_(options), style_(style), table_(job_table(options.is_long)) {
   style_.header = options.header;
   if (options.parsable) style_.separator = '|';
 }
@@ -41,7 +41,7 @@ void JobListing::add(const std::vector<JobView>& jobs) {
     else if (options_.format)
       options_.format->append_row(text_, job);
     else
-      add_row(table_, job);
+      add_row(table_, job, options_.is_long);
   }
 }
 
@@ -61,7 +61,7 @@ std::string JobListing::take() {
 std::string JobListing::take_table() {
   if (!widths_.empty()) table_.widen_to(widths_);
   widths_ = table_.widths();
-  return std::exchange(table_, job_table()).render(style_);
+  return std::exchange(table_, job_table(options_.is_long)).render(style_);
 }
 
 bool WatchedJobs::is_wanted(const JobView& job) const {

@@ -25,27 +25,62 @@ Colour colour_of(JobState state) {
   }
 }
 
+/// Columns of the long table, out of all that -o can show.
+std::vector<const JobField*> long_fields() {
+  std::vector<const JobField*> found;
+  for (const std::string_view name : {"gpu_utilization", "gpu_mean", "gpu_memory", "gpu_memory_max",
+                                      "gpu_power", "gpu_energy", "gpu_idle"})
+    for (const JobField& field : job_fields())
+      if (field.name == name) found.push_back(&field);
+  return found;
+}
+
+/// What it did with its GPUs; null: it has none, or nobody has looked yet.
+void write_usage(JsonWriter& json, const JobView& job) {
+  json.key("gpu_usage");
+  if (job.usage.empty()) return json.null();
+  const RunUsage& usage = job.usage;
+  json.begin_object();
+  json.key("sampled_gpu_seconds");
+  json.units(usage.sampled_ms, 3);
+  json.key("busy_gpu_seconds");
+  json.units(usage.busy_ms, 3);
+  json.key("energy_joules");
+  json.units(static_cast<std::int64_t>(usage.energy_mj), 3);
+  json.field("utilization_percent", usage.utilization_percent);
+  json.field("memory_bytes", usage.memory_bytes);
+  json.field("memory_max_bytes", usage.memory_max_bytes);
+  json.key("power_watts");
+  json.units(usage.power_mw, 3);
+  json.key("idle_seconds");
+  json.units(usage.idle_ms, 3);
+  json.end_object();
+}
+
 bool has_exit_code(const JobView& job) {
   return is_final(job.state) && job.start_time && job.exit_signal == 0;
 }
 
 }  // namespace
 
-Table job_table() {
-  return Table({{"JOBID", Align::right},
-                {"NAME", Align::left, true},
-                {"USER", Align::left, true},
-                {"PROJECT", Align::left, true},
-                {"KIND"},
-                {"PRIORITY", Align::right},
-                {"STATE"},
-                {"TIME", Align::right},
-                {"GPUS", Align::right},
-                {"NODES", Align::right},
-                {"NODELIST(REASON)", Align::left, true}});
+Table job_table(bool is_long) {
+  std::vector<Column> columns{{"JOBID", Align::right},
+                              {"NAME", Align::left, true},
+                              {"USER", Align::left, true},
+                              {"PROJECT", Align::left, true},
+                              {"KIND"},
+                              {"PRIORITY", Align::right},
+                              {"STATE"},
+                              {"TIME", Align::right},
+                              {"GPUS", Align::right}};
+  if (is_long)
+    for (const JobField* field : long_fields()) columns.push_back({field->header, Align::right});
+  columns.push_back({"NODES", Align::right});
+  columns.push_back({"NODELIST(REASON)", Align::left, true});
+  return Table(std::move(columns));
 }
 
-void add_row(Table& table, const JobView& job) {
+void add_row(Table& table, const JobView& job, bool is_long) {
   table.add(fmt::format_int(job.id.value).c_str());
   table.add(job.spec.name);
   table.add(job.owner.user);
@@ -55,10 +90,27 @@ void add_row(Table& table, const JobView& job) {
   table.add(name_of(job.state), colour_of(job.state));
   table.add(elapsed_format(elapsed_of(job)));
   table.add(decimal_format(job.gpu_amount, 6));
+  if (is_long) {
+    for (const JobField* field : long_fields()) {
+      std::string cell;
+      field->append(cell, job);
+      table.add(cell.empty() ? "-" : cell);
+    }
+  }
   table.add(fmt::format_int(node_count(job)).c_str());
   std::string last;
   append_nodes_or_story(last, job);
   table.add(last);
+}
+
+std::string job_text(const JobView& job) {
+  std::string text;
+  for (const JobField& field : job_fields()) {
+    std::string value;
+    field.append(value, job);
+    if (!value.empty()) text += format("{}: {}\n", field.name, printable(value));
+  }
+  return text;
 }
 
 void write_job(JsonWriter& json, const JobView& job) {
@@ -105,6 +157,8 @@ void write_job(JsonWriter& json, const JobView& job) {
   json.field_or_null("placement_level", !job.place_level.empty(), job.place_level);
   json.field_or_null("placement", !job.place.empty(), job.place);
   json.field_or_null("segment", job.spec.topology->segment > 0, job.spec.topology->segment);
+  write_usage(json, job);
+  json.field_or_null("idle_since", bool(job.idle_since), rfc3339(job.idle_since));
   json.end_object();
 }
 

@@ -6,9 +6,12 @@
 
 namespace rota::commands {
 
-/// rqueue's own columns.
-Table job_table();
-void add_row(Table& table, const JobView& job);
+/// rqueue's own columns; `is_long`: and what the jobs do with their GPUs.
+Table job_table(bool is_long = false);
+void add_row(Table& table, const JobView& job, bool is_long = false);
+
+/// All that is known of a job, a line each: "name: value".
+std::string job_text(const JobView& job);
 
 /// One job as an object, as doc/json.md describes it.
 void write_job(JsonWriter& json, const JobView& job);

@@ -201,6 +201,8 @@ void write_project(JsonWriter& json, const Project& project, const ShareView& sh
   json.field_or_null("default_queue", !project.default_queue.empty(), project.default_queue);
   write_number(json, "interactive_time_limit_seconds", project.interactive_time_limit_seconds);
   write_number(json, "time_limit_max_seconds", project.time_limit_max_seconds);
+  write_number(json, "interactive_idle_limit_seconds", project.interactive_idle_limit_seconds);
+  write_number(json, "train_idle_limit_seconds", project.train_idle_limit_seconds);
   write_list(json, "users", project.users);
   write_list(json, "groups", project.groups);
   json.key("user_weights");

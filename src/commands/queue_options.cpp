@@ -23,6 +23,7 @@ enum : int {
   id_parsable,
   id_json,
   id_watch,
+  id_long,
 };
 
 constexpr auto everywhere = Scope::environment;
@@ -36,6 +37,7 @@ constexpr auto table = std::to_array<Option>({
     {id_name, 0, "name", "LIST", "only jobs with these names"},
     {id_job, 'j', "job", "LIST", "only these jobs, also when they have ended", everywhere, "jobs"},
     {id_all, 'a', "all", "", "also jobs that have ended"},
+    {id_long, 'l', "long", "", "also what the jobs do with their GPUs"},
     {id_format, 'o', "format", "FORMAT",
      "what to print of each job: %i, %.8j, %{kind}, ... (see rqueue(1))"},
     {id_no_header, 'n', "noheader", "", "print no header line"},
@@ -94,6 +96,9 @@ void apply_flag(int id, QueueOptions& options) {
       break;
     case id_watch:
       options.watch = true;
+      break;
+    case id_long:
+      options.is_long = true;
       break;
     default:
       break;

@@ -16,6 +16,7 @@ struct QueueOptions {
   bool parsable = false;
   bool header = true;
   bool watch = false;
+  bool is_long = false;
 };
 
 const Command& queue_command();

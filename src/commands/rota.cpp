@@ -6,8 +6,12 @@
 #include <climits>
 #include <cstring>
 #include <optional>
+#include <set>
 
 #include "commands/exit_code.h"
+#include "commands/job_filter.h"
+#include "commands/job_list.h"
+#include "commands/job_view.h"
 #include "commands/json.h"
 #include "commands/output.h"
 #include "commands/program.h"
@@ -25,16 +29,18 @@ namespace {
 enum : int { id_json = option_own };
 
 constexpr auto table = std::to_array<Option>({
-    {id_json, 0, "json", "", "print the answer of version and ping as JSON", Scope::command_line},
+    {id_json, 0, "json", "", "print the answer of version, ping and show as JSON",
+     Scope::command_line},
     verbose_option,
     help_option,
     usage_option,
     version_option,
 });
 
-constexpr std::array<std::string_view, 4> synopses{
+constexpr std::array<std::string_view, 5> synopses{
     "[OPTION...] version",
     "[OPTION...] ping",
+    "[OPTION...] show job JOB...",
     "[OPTION...] submit|queue|cancel|info|logs [ARGUMENT...]",
     "[OPTION...] share|project|admin [ARGUMENT...]",
 };
@@ -43,16 +49,18 @@ constexpr Command command{
     .name = "rota",
     .synopses = synopses,
     .summary =
-        "Show the version, ask whether the controller is there, or run rsubmit, rqueue, "
-        "rcancel, rinfo, rlogs, rshare, rproject or radmin.",
+        "Show the version, ask whether the controller is there, show all that is known of a job, "
+        "or "
+        "run rsubmit, rqueue, rcancel, rinfo, rlogs, rshare, rproject or radmin.",
     .options = table,
     .options_anywhere = false,
 };
 
 constexpr std::array<std::string_view, 8> sisters{"submit", "queue", "cancel",  "info",
                                                   "logs",   "share", "project", "admin"};
-constexpr std::array<std::string_view, 10> verbs{"version", "ping", "submit", "queue",   "cancel",
-                                                 "info",    "logs", "share",  "project", "admin"};
+constexpr std::array<std::string_view, 11> verbs{"version", "ping",    "show", "submit",
+                                                 "queue",   "cancel",  "info", "logs",
+                                                 "share",   "project", "admin"};
 
 /// "/usr/bin/rqueue" when this program is /usr/bin/rota.
 Result<std::string> sister_path(std::string_view verb) {
@@ -132,6 +140,39 @@ Result<int> ping(const Program& program, bool as_json) {
   return exit_error;
 }
 
+/// scontrol's "show job": the last word before the numbers says of what.
+Result<int> show(const Program& program, const std::vector<std::string>& words, bool as_json) {
+  if (words.size() < 2 || words.front() != "job")
+    return Error{Errc::usage, "show what? 'show job JOB...'"};
+  JobFilter filter;
+  for (std::size_t i = 1; i < words.size(); ++i) ROTA_CHECK(add_jobs(words[i], filter));
+  ROTA_TRY(const auto controller, controller_options(program));
+  std::string text;
+  JsonWriter json(text);
+  if (as_json) json.begin_object(), json.key("jobs"), json.begin_array();
+  std::set<JobId> seen;
+  const proto::QueueRequest request{.filter = filter, .watch = false};
+  ROTA_CHECK(ask_stream<proto::QueueReply>(controller, request, [&](proto::QueueReply reply) {
+    fill_elapsed(reply.jobs, wall_now());
+    for (const JobView& job : reply.jobs) {
+      if (as_json)
+        write_job(json, job);
+      else
+        text += (seen.empty() ? "" : "\n") + job_text(job);
+      seen.insert(job.id);
+    }
+  }));
+  if (as_json) json.end_array(), json.end_object(), text += '\n';
+  ROTA_CHECK(print(text));
+  int code = exit_ok;
+  for (const JobId id : filter.jobs) {
+    if (seen.contains(id)) continue;
+    program.say(format("no such job: {}", id.value));
+    code = exit_not_found;
+  }
+  return code;
+}
+
 Result<int> run_verb(Program& program, Arguments arguments) {
   if (arguments.operands.empty())
     return Error{Errc::usage, format("what to do? {}", fmt::join(verbs, ", "))};
@@ -139,19 +180,21 @@ Result<int> run_verb(Program& program, Arguments arguments) {
   std::vector<std::string> rest(arguments.operands.begin() + 1, arguments.operands.end());
   for (const std::string_view sister : sisters)
     if (verb == sister) return become_sister(verb, rest);
-  if (verb != "version" && verb != "ping") {
+  if (verb != "version" && verb != "ping" && verb != "show") {
     const auto near = nearest(verb, verbs);
     return Error{Errc::usage, format("unknown command {}; {}", quoted(verb),
                                      near.empty() ? format("known are {}", fmt::join(verbs, ", "))
                                                   : format("did you mean '{}'?", near))};
   }
-  // Options may stand behind these two as well.
+  // Options may stand behind these as well.
   Arguments behind;
   if (const auto bad = parse_words(command, rest, behind)) return Error{Errc::usage, bad->what};
-  if (!behind.operands.empty()) return Error{Errc::usage, format("{} takes no arguments", verb)};
+  if (!behind.operands.empty() && verb != "show")
+    return Error{Errc::usage, format("{} takes no arguments", verb)};
   bool as_json = false;
   for (const auto* list : {&arguments.options, &behind.options})
     for (const Given& given : *list) as_json = as_json || given.option->id == id_json;
+  if (verb == "show") return show(program, behind.operands, as_json);
   return verb == "version" ? show_version(as_json) : ping(program, as_json);
 }
 

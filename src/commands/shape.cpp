@@ -159,6 +159,8 @@ class Resolver {
     spec.task.gpu_count = r_.gpu_devices.value_or(1);
     spec.task.gpu_share = r_.gpu_share.value_or(0);
     spec.task.gpu_memory_mib = r_.gpu_memory_mib.value_or(0);
+    spec.task.gpu_share_limit = r_.gpu_share_limit;
+    spec.task.gpu_memory_limit_mib = r_.gpu_memory_limit_mib;
     return {};
   }
 

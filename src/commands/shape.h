@@ -20,6 +20,8 @@ struct ShapeRequest {
   std::optional<std::uint32_t> gpus_per_task;          // --gpus-per-task, -g
   std::optional<std::uint32_t> gpu_share;              // -g 0.5: millionths of each GPU
   std::optional<std::uint32_t> gpu_memory_mib;         // --gpu-memory: of each GPU
+  std::uint32_t gpu_share_limit = 0;                   // -g 0.25:0.8: the second; 0: none
+  std::uint32_t gpu_memory_limit_mib = 0;              // --gpu-memory 20G:30G: the second
   std::optional<std::uint32_t> gpu_devices;            // --gpu-devices: how many, with one of those
   std::optional<std::string> mig;                      // --mig: a profile, or auto
   std::optional<std::uint32_t> mig_count;              // --mig=3g.20gb:2

@@ -64,9 +64,10 @@ constexpr auto table = std::to_array<Option>({
      "partition"},
     {id_gpus, 'G', "gpus", "N", "GPUs of the whole job", job},
     {id_gpus_per_node, 0, "gpus-per-node", "N", "GPUs on each node", job},
-    {id_gpus_per_task, 'g', "gpus-per-task", "N", "GPUs of each task, or a share of one (0.5)", job,
+    {id_gpus_per_task, 'g', "gpus-per-task", "N",
+     "GPUs of each task, or a share of one (0.5), or a share and a limit above it (0.25:0.8)", job,
      "gpu"},
-    {id_gpu_memory, 0, "gpu-memory", "SIZE",
+    {id_gpu_memory, 0, "gpu-memory", "SIZE[:LIMIT]",
      "of a GPU for each task, instead of all of it: MiB, or with a unit (20G)", job},
     {id_gpu_devices, 0, "gpu-devices", "N",
      "with a share or --gpu-memory: of so many GPUs; default: 1", job},
@@ -162,25 +163,37 @@ Result<std::uint32_t> gpus_from(const Given& given) {
   if (const auto colon = text.find(':'); colon != std::string_view::npos)
     return bad_value(
         given,
-        format("{}: {} is not available in this release; give a number", quoted(text),
-               is_decimal(text.substr(0, colon)) ? "a limit above the share that is asked for"
-                                                 : "choosing a GPU type"));
+        is_decimal(text.substr(0, colon))
+            ? format("{}: a limit stands above a share of a GPU: -g 0.25:0.8", quoted(text))
+            : format("{}: choosing a GPU type is not available in this release; give a number",
+                     quoted(text)));
   if (is_decimal(text) && text.find('.') != std::string_view::npos)
     return bad_value(
         given, format("{}: a share of a GPU is asked for by each task: -g {}", quoted(text), text));
   return count_from(given);
 }
 
-/// "2" GPUs, or "0.5" of one.
+/// "2" GPUs, or "0.5" of one, or "0.25:0.8": a quarter, and more while nobody else needs it.
 Result<void> apply_gpus_per_task(const Given& given, ShapeRequest& shape) {
   shape.gpus_per_task.reset();
   shape.gpu_share.reset();
-  if (!is_decimal(given.value) || given.value.find('.') == std::string::npos) {
+  shape.gpu_share_limit = 0;
+  const std::size_t colon = given.value.find(':');
+  const std::string first = given.value.substr(0, colon);
+  if (!is_decimal(first) || first.find('.') == std::string::npos) {
     ROTA_TRY(shape.gpus_per_task, gpus_from(given));
     return {};
   }
   ROTA_TRY(const std::int64_t amount,
-           value_of(given, decimal_parse(given.value, 6, UINT32_MAX * gpu_unit)));
+           value_of(given, decimal_parse(first, 6, UINT32_MAX * gpu_unit)));
+  if (colon != std::string::npos) {
+    ROTA_TRY(const std::int64_t limit,
+             value_of(given, decimal_parse(given.value.substr(colon + 1), 6, 1000 * gpu_unit)));
+    if (amount >= gpu_unit || limit < amount || limit > gpu_unit)
+      return bad_value(
+          given, format("{}: a limit is at least the share, and at most 1", quoted(given.value)));
+    shape.gpu_share_limit = static_cast<std::uint32_t>(limit);
+  }
   if (amount % gpu_unit == 0) {
     shape.gpus_per_task = static_cast<std::uint32_t>(amount / gpu_unit);
   } else if (amount > gpu_unit) {
@@ -213,6 +226,28 @@ Result<void> apply_mig(const Given& given, ShapeRequest& shape) {
     shape.mig_count = static_cast<std::uint32_t>(*count);
   }
   shape.mig = profile;
+  return {};
+}
+
+/// Rounded up: asking for little is not asking for nothing.
+Result<std::uint32_t> mebibytes_from(const Given& given, const std::string& text) {
+  ROTA_TRY(const std::uint64_t bytes, value_of(given, size_parse(text, mebibyte)));
+  const std::uint64_t mib = bytes / mebibyte + (bytes % mebibyte > 0 ? 1 : 0);
+  if (mib == 0) return bad_value(given, "no memory at all; leave it out, or give a size");
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(mib, std::uint64_t{JobBounds::gpu_memory_mib_max} + 1));
+}
+
+/// "20G", or "20G:30G": 20, and more while nobody else needs it.
+Result<void> apply_gpu_memory(const Given& given, ShapeRequest& shape) {
+  const std::size_t colon = given.value.find(':');
+  shape.gpu_memory_limit_mib = 0;
+  ROTA_TRY(shape.gpu_memory_mib, mebibytes_from(given, given.value.substr(0, colon)));
+  if (colon == std::string::npos) return {};
+  ROTA_TRY(shape.gpu_memory_limit_mib, mebibytes_from(given, given.value.substr(colon + 1)));
+  if (shape.gpu_memory_limit_mib < *shape.gpu_memory_mib)
+    return bad_value(given,
+                     format("{}: a limit is at least what is asked for", quoted(given.value)));
   return {};
 }
 
@@ -420,15 +455,8 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
       return apply_nodes(given, options.shape);
     case id_gpus_per_task:
       return apply_gpus_per_task(given, options.shape);
-    case id_gpu_memory: {
-      ROTA_TRY(const std::uint64_t bytes, value_of(given, size_parse(given.value, mebibyte)));
-      // Rounded up: asking for little is not asking for nothing.
-      const std::uint64_t mib = bytes / mebibyte + (bytes % mebibyte > 0 ? 1 : 0);
-      if (mib == 0) return bad_value(given, "no memory at all; leave it out, or give a size");
-      options.shape.gpu_memory_mib = static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(mib, std::uint64_t{JobBounds::gpu_memory_mib_max} + 1));
-      return {};
-    }
+    case id_gpu_memory:
+      return apply_gpu_memory(given, options.shape);
     case id_mig:
       return apply_mig(given, options.shape);
     case id_memory: {

@@ -55,6 +55,9 @@ struct Config {
   Duration jobs_time_limit_max{};
   bool jobs_root_allowed = false;
   bool jobs_slurm_environment = true;
+  Duration jobs_idle_window = std::chrono::seconds(30);
+  Duration jobs_interactive_idle_limit{};
+  Duration jobs_train_idle_limit{};
 
   std::uint64_t scheduler_reservations = 4;
   Duration scheduler_limit_assumed = std::chrono::hours(24);
@@ -78,6 +81,8 @@ struct Config {
   std::string node_cgroup = "auto";
   std::string node_cgroup_parent = "rota";
   std::string node_close_gpus = "auto";
+  Duration node_burst_grace = std::chrono::seconds(10);
+  std::string node_bind_memory = "prefer";
   std::string node_dcgm_dir;
   std::string node_jobstats_dir;
   Duration node_mig_hold = std::chrono::minutes(5);

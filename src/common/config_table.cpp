@@ -117,6 +117,10 @@ Result<void> is_strangers_choice(std::string_view text) {
   static constexpr std::array<std::string_view, 2> choices{"keep", "destroy"};
   return is_one_of(text, choices);
 }
+Result<void> is_bind_choice(std::string_view text) {
+  static constexpr std::array<std::string_view, 3> choices{"none", "prefer", "strict"};
+  return is_one_of(text, choices);
+}
 Result<void> is_packing(std::string_view text) {
   static constexpr std::array<std::string_view, 2> choices{"fullest", "least-loss"};
   return is_one_of(text, choices);
@@ -218,6 +222,15 @@ constexpr std::array table{
     Row{{"jobs.slurm_environment", "bool", "true",
          "Whether jobs get SLURM_* variables beside ROTA_*"},
         BoolMember{&Config::jobs_slurm_environment}},
+    Row{{"jobs.idle_window", "duration", "30s",
+         "GPUs of a job that do nothing for so long count as idle for so long"},
+        DurationMember{&Config::jobs_idle_window, 1s, 1h}},
+    Row{{"jobs.interactive_idle_limit", "duration", "0",
+         "How long all GPUs of an interactive job may be idle before it is ended; 0 is for ever"},
+        DurationMember{&Config::jobs_interactive_idle_limit, 0s, 10 * year}},
+    Row{{"jobs.train_idle_limit", "duration", "0",
+         "How long all GPUs of a train job may be idle before it is ended; 0 is for ever"},
+        DurationMember{&Config::jobs_train_idle_limit, 0s, 10 * year}},
 
     Row{{"scheduler.reservations", "number", "4",
          "Waiting jobs for which a place is kept in time; others pass them only if they end "
@@ -273,6 +286,12 @@ constexpr std::array table{
          "Jobs open device files of their own GPUs only: always, never, or auto, where there are "
          "such"},
         TextMember{&Config::node_close_gpus, is_close_choice}},
+    Row{{"node.burst_grace", "duration", "10s",
+         "How long a job may keep memory of a GPU beyond its request once it is owed to another"},
+        DurationMember{&Config::node_burst_grace, 0s, 1h}},
+    Row{{"node.bind_memory", "choice", "prefer",
+         "Memory of jobs near their GPUs and cores: prefer, strict or none"},
+        TextMember{&Config::node_bind_memory, is_bind_choice}},
     Row{{"node.dcgm_dir", "string", "''",
          "Directory that tells NVIDIA's DCGM exporter the job of each GPU; '' for none"},
         TextMember{&Config::node_dcgm_dir, is_path_or_empty}},

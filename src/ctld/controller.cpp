@@ -32,6 +32,9 @@ EngineSettings settings_from(const Config& config) {
   settings.node.fence_after_ms = milliseconds(config.nodes_fence_after);
   settings.node.kill_wait_ms = milliseconds(config.jobs_kill_wait);
   settings.node.slurm_environment = config.jobs_slurm_environment;
+  settings.node.idle_window_ms = milliseconds(config.jobs_idle_window);
+  settings.interactive_idle_limit_seconds = seconds(config.jobs_interactive_idle_limit);
+  settings.train_idle_limit_seconds = seconds(config.jobs_train_idle_limit);
   settings.restarts_max = config.jobs_restarts_max;
   settings.launch_backoff_ms = milliseconds(config.jobs_launch_backoff);
   settings.job_count_max = config.jobs_count_max;

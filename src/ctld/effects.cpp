@@ -82,6 +82,7 @@ net::awaitable<void> Controller::pump() {
     for (auto& answer : answers)
       answer.connection->send_frame(answer.type, answer.call, answer.flags, std::move(answer.body));
     deliver(effects.orders, *rows);
+    for (const std::string& note : effects.notes) log::info("{}", note);
     for (const NodeId id : effects.silent) links_.close(id, "the node does not answer");
     for (const auto& each : news) tell(each);
   }

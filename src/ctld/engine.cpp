@@ -171,12 +171,19 @@ void Engine::start(Job& job, Placement placement, Now now) {
   run.start_failed_on = std::move(before.start_failed_on);
   run.start_failure = std::move(before.start_failure);
   run.placement = std::move(placement);
-  for (const NodePart& part : run.placement) {
+  for (NodePart& part : run.placement) {
+    allow_burst(job, part);
     run.nodes.push_back(part.node);
     run.tasks_per_node.push_back(part.task_count);
     hold(job, part, now);
   }
   for (const NodePart& part : run.placement) order_launch(job, part);
+}
+
+/// The scheduler counts what is asked for; how much more is lent is the node's business.
+void Engine::allow_burst(const Job& job, NodePart& part) {
+  part.gpu_share_limit = job.spec.task.gpu_share_limit;
+  part.gpu_memory_limit_mib = job.spec.task.gpu_memory_limit_mib;
 }
 
 /// It has the part from now on.
@@ -233,7 +240,7 @@ void Engine::order(NodeId id, decltype(NodeOrder::message) message) {
 }
 
 void Engine::put_allocation(const Job& job, const NodePart& part, WallTime start, WallTime end,
-                            std::int64_t held_ms) {
+                            std::int64_t held_ms, const RunUsage& usage) {
   AllocationPut row;
   row.run = job.run(part);
   row.node = part.node;
@@ -247,6 +254,7 @@ void Engine::put_allocation(const Job& job, const NodePart& part, WallTime start
   row.start = start;
   row.end = end;
   row.held_ms = held_ms;
+  row.usage = usage;
   effects_.rows.push_back(std::move(row));
 }
 
@@ -259,7 +267,7 @@ void Engine::release(Job& job, const NodePart& part, bool may_regrow, Now now) {
       held.mapped()
           ? std::chrono::duration_cast<std::chrono::milliseconds>(now.mono - *held.mapped()).count()
           : -1;
-  put_allocation(job, part, {}, now.wall, held_ms);
+  put_allocation(job, part, {}, now.wall, held_ms, usage_on(job, part));
   usage_.hold(job.spec.project, job.owner.user, -part.gpu_amount(), now);
   scheduler_.release(job.id, part.node, may_regrow);
   Placement& placement = job.last.edit().placement;
@@ -271,6 +279,9 @@ void Engine::release(Job& job, const NodePart& part, bool may_regrow, Now now) {
 void Engine::finish(Job& job, Now now) {
   ROTA_ASSERT(job.last->placement.empty() && job.last->end.has_value());
   scheduler_.remove(job.id);
+  job.last.edit().end->usage = usage_of(job);
+  run_usage_.erase(job.id);
+  idle_since_.erase(job.id);
   const bool displaced = job.state == JobState::preempted && job.spec.requeue;
   const bool start_failed = sched::start_failed_by_node(*job.last->end);
   if (start_failed) ++job.start_failures;

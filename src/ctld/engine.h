@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -36,6 +37,8 @@ struct EngineSettings {
   std::int64_t time_limit_default_seconds = 0;
   std::int64_t time_limit_max_seconds = 0;  // 0: none
   bool root_allowed = false;
+  std::int64_t interactive_idle_limit_seconds = 0;  // 0: none
+  std::int64_t train_idle_limit_seconds = 0;
   std::vector<NamedNodes> node_groups = {};
   NetworkTopology topology = {};
   sched::Policy policy = sched::live_policy();
@@ -79,12 +82,15 @@ struct NodeOrder {
 };
 
 struct Effects {
-  std::vector<Row> rows;          // commit these first
-  std::vector<NodeOrder> orders;  // then send these
-  std::vector<NodeId> silent;     // and close the sessions of nodes that went silent
-  std::vector<JobId> changed;     // for those who watch the queue; ascending, no repeats
+  std::vector<Row> rows;           // commit these first
+  std::vector<NodeOrder> orders;   // then send these
+  std::vector<NodeId> silent;      // and close the sessions of nodes that went silent
+  std::vector<JobId> changed;      // for those who watch the queue; ascending, no repeats
+  std::vector<std::string> notes;  // for the log
 
-  bool empty() const { return rows.empty() && orders.empty() && silent.empty() && changed.empty(); }
+  bool empty() const {
+    return rows.empty() && orders.empty() && silent.empty() && changed.empty() && notes.empty();
+  }
 };
 
 class Engine {
@@ -115,6 +121,8 @@ class Engine {
   NodeId node_joined(NodeJoined event, Now now);
   void node_left(NodeId id, std::string reason, Now now);
   void node_heard(NodeId id, std::vector<GpuUsage> usage, Now now);
+  /// What the node's runs have done with their GPUs so far. True: effects have come of it.
+  bool runs_heard(NodeId id, const std::vector<proto::RunUsageReport>& reports, Now now);
   void run_started(NodeId id, RunId run, WallTime start_time, Now now);
   void run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, Now now);
 
@@ -188,6 +196,7 @@ class Engine {
   std::string start_failure_text(const Job& job) const;
   sched::Wait wait_of(const Job& job) const;
   void start(Job& job, Placement placement, Now now);
+  static void allow_burst(const Job& job, NodePart& part);
   void hold(const Job& job, const NodePart& part, Now now);
   void grow(Job& job, Placement parts, Now now);
   void shrink(Job& job, const sched::Eviction& eviction);
@@ -209,7 +218,7 @@ class Engine {
   void recall(const std::vector<PastRun>& past, Now now);
   void note(const Job& job) { dirty_.insert(job.id); }
   void put_allocation(const Job& job, const NodePart& part, WallTime start, WallTime end,
-                      std::int64_t held_ms);
+                      std::int64_t held_ms, const RunUsage& usage = {});
 
   std::vector<JobId> select(const JobFilter& filter, std::vector<proto::JobRefusal>& refused) const;
   std::optional<Error> cancel_one(const Caller& caller, Job& job, int signal, Now now);
@@ -219,6 +228,17 @@ class Engine {
   void merge_inventory(Node& node, NodeInventory inventory);
   void settle_reported(Node& node, const proto::RunReport& report, Now now);
   void settle_unreported(Node& node, const std::set<RunId>& reported, bool rebooted, Now now);
+  void note_usage(const Job& job, const NodePart& part, const RunUsage& usage);
+  RunUsage usage_on(const Job& job, const NodePart& part) const;
+  RunUsage usage_of(const Job& job) const;
+  std::int64_t idle_ms(const Job& job) const;
+  struct IdleRule {
+    std::int64_t limit_seconds = 0;  // 0: none
+    std::string_view whose;
+  };
+  IdleRule idle_rule(const Job& job) const;
+  std::string idle_text(const Job& job) const;
+  void judge_idle(Job& job, Now now);
   std::string reason_of(const Job& job, const sched::Wait& wait) const;
   WallTime expected_start(const Job& job) const;
 
@@ -247,6 +267,10 @@ class Engine {
   /// Nodes that are out of contact and may be back in a moment, and until when that is believed. As
   /// long as there are any, what is missing with them is nobody's reason to evict others.
   std::map<NodeId, MonoTime> awaited_;
+  /// What the parts of the jobs that run did with their GPUs, as their nodes last said; the store
+  /// has it once a part has ended. By node and growth: an elastic job may hold a node twice.
+  std::map<JobId, std::map<std::pair<NodeId, std::uint32_t>, RunUsage>> run_usage_;
+  std::map<JobId, WallTime> idle_since_;  // jobs with nothing on all of their GPUs
   bool plan_needed_ = true;
   Now planned_at_;  // when the last plan was made
 

@@ -212,6 +212,8 @@ void Engine::run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, No
   Job& job = at->second;
   const NodePart* part = part_of(job, run, id);
   if (part == nullptr) return;
+  // A node that was lost does not say; then what it said before is all there is.
+  if (!end.usage.empty()) note_usage(job, *part, end.usage);
   if (goes_on_without(job, *part, end)) return lose_part(job, *part, end, now);
   LastRun& last = job.last.edit();
   const bool first_node = last.nodes.front() == id;

@@ -35,7 +35,7 @@ std::string Engine::reason_of(const Job& job, const sched::Wait& wait) const {
   if (!missing.empty()) return format("out of contact: {}", missing);
   if (job.state == JobState::completing) return job.last->end ? end_text(*job.last->end) : "ending";
   if (staying_count(job.last->placement) < job.last->placement.size()) return job.last->displaced;
-  return {};
+  return idle_text(job);
 }
 
 WallTime Engine::expected_start(const Job& job) const {
@@ -86,6 +86,10 @@ JobView Engine::view(const Job& job) const {
   }
   view.wait = wait.why;
   view.reason = reason_of(job, wait);
+  view.usage = is_final(job.state) && job.last->end ? job.last->end->usage : usage_of(job);
+  if (const auto idle = idle_since_.find(job.id);
+      idle != idle_since_.end() && job.state == JobState::running)
+    view.idle_since = idle->second;
   view.preemptions = job.preemptions;
   view.displaced = job.last->displaced;
   return view;

@@ -67,6 +67,7 @@ struct AllocationPut {
   WallTime start;
   WallTime end;              // never: still held
   std::int64_t held_ms = 0;  // by the monotonic clock, once it has ended
+  RunUsage usage;            // the same: what it did with its GPUs there
 };
 
 /// One project, department, queue or user of the organisation.

@@ -16,6 +16,7 @@
 #include "gpud/inventory/inventory.h"
 #include "gpud/launch/spawn.h"
 #include "gpud/share/driver.h"
+#include "gpud/share/driver_limit.h"
 #include "net/address.h"
 #include "net/client.h"
 #include "net/ticket.h"
@@ -128,11 +129,18 @@ Result<void> Daemon::make_shell() {
   facts.caps = MigMinors::load();
   facts.cgroups = cgroup_prepare(cgroup_mounts(file_read("/proc/mounts"), config_.node_cgroup),
                                  config_.node_cgroup_parent, name + '.' + spool.id());
+  facts.shares.driver_limits = ::geteuid() == 0 && facts.cgroups.tracking_v2 &&
+                               !facts.shares.shim_dir.empty() && !facts.gpus.empty() &&
+                               has_driver_limits(facts.shares.shim_dir, facts.shares.driver.nvml);
+  if (facts.shares.driver_limits) log::info("the driver itself limits parts of GPUs");
   if (config_.node_cgroup == "none")
     log::info("node.cgroup is none: jobs are not confined to their memory and CPUs");
   else if (!facts.cgroups.trouble.empty())
     log::warning("{}", facts.cgroups.trouble);
 
+  facts.cpus = inventory.cpus;
+  facts.bind_memory = config_.node_bind_memory;
+  facts.burst_grace = config_.node_burst_grace;
   ROTA_CHECK(settle_gates(config_.node_close_gpus, facts));
 
   make_mig(spool.directory(), inventory.node.gpus);
@@ -152,9 +160,12 @@ Result<void> Daemon::make_shell() {
             options.inventory.cpu_count, size_format(options.inventory.memory_bytes),
             options.inventory.gpus.size());
   shell_.emplace(executor_, std::move(options), std::move(spool), std::move(facts), step_program());
-  shell_->gpu_holders = [this] {
+  shell_->gpu_holders = [this] { return nvml_->last_holders(); };
+  shell_->gpu_samples = [this](std::set<std::string> shared) {
+    auto samples = nvml_->last_samples();
+    nvml_->set_shared(std::move(shared));
     nvml_->sample();  // for the next one
-    return nvml_->last_holders();
+    return samples;
   };
   return {};
 }
@@ -225,6 +236,7 @@ Link::Events Daemon::link_events() {
     proto::Heartbeat beat;
     beat.usage = nvml_->last_usage();
     if (beat.usage.size() > usage_max) beat.usage.resize(usage_max);
+    beat.runs = shell_->usage_reports();
     nvml_->sample();  // for the next one
     return beat;
   };

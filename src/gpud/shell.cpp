@@ -13,6 +13,8 @@ namespace {
 
 /// One sentence for people; it travels in a small message and stays in the store.
 constexpr std::size_t detail_bytes_max = 4096;
+/// A heartbeat is a small message.
+constexpr std::size_t usage_reports_max = 256;
 
 template <class... Ts>
 struct overloaded : Ts... {
@@ -29,6 +31,7 @@ Shell::Shell(boost::asio::any_io_executor executor, Options options, Spool spool
       spool_dir_(spool.directory()),
       agent_(options_.inventory, options_.cpus),
       job_map_(options_.dcgm_dir, options_.jobstats_dir, options_.inventory),
+      usage_(spool_dir_, facts.cgroups.node_directory),
       steps_(executor, std::move(spool), std::move(facts), std::move(step_program), step_events()),
       timer_(executor) {}
 
@@ -36,17 +39,20 @@ Steps::Events Shell::step_events() {
   Steps::Events events;
   events.started = [this](RunId run, WallTime start_time) {
     agent_.started(run, start_time);
+    measure(run);
     tell_monitoring();
     carry_out();
   };
   events.ended = [this](RunId run, RunEnd end) {
     if (end.detail.size() > detail_bytes_max) end.detail.resize(detail_bytes_max);
+    end.usage = usage_.end(run);
     agent_.ended(run, std::move(end));
     tell_monitoring();
     carry_out();
     if (on_run_ended) on_run_ended(run);
   };
   events.gpu_holders = [this] { return gpu_holders ? gpu_holders() : std::vector<GpuHolders>{}; };
+  events.gpu_held = [this](MonoTime now) { return usage_.held(now); };
   if (options_.mig == nullptr) return events;
   events.prepare = [this](const proto::LaunchRun& launch, Steps::Events::Prepared prepared) {
     options_.mig->prepare(launch.run, launch.part.mig, launch.gpu_uuids, mono_now(),
@@ -77,10 +83,17 @@ void Shell::settle_instances() {
 
 Result<void> Shell::start() {
   std::size_t running = 0;
+  std::set<RunId> adopted;
   for (AdoptedRun& run : steps_.adopt()) {
-    running += run.phase != proto::RunPhase::ended ? 1 : 0;
+    const RunId id = run.launch.run;
+    const bool is_over = run.phase == proto::RunPhase::ended;
+    running += is_over ? 0 : 1;
+    if (is_over) run.end.usage = usage_.end(id);
     agent_.adopt(std::move(run));
+    if (!is_over) measure(id);
+    adopted.insert(id);
   }
+  usage_.forget_others(adopted);
   if (!agent_.runs().empty())
     log::info("found {} runs in the spool, {} of them not ended", agent_.runs().size(), running);
   settle_instances();
@@ -94,10 +107,29 @@ void Shell::tick() {
   timer_.expires_after(std::chrono::seconds(1));
   timer_.async_wait([this](boost::system::error_code error) {
     if (error) return;
+    take_samples();
     steps_.tick(mono_now());
     if (options_.mig != nullptr) options_.mig->tick(mono_now());
     tick();
   });
+}
+
+/// A run that has started. What instances of a cut GPU do the driver does not tell.
+void Shell::measure(RunId id) {
+  const auto run = agent_.runs().find(id);
+  if (run == agent_.runs().end() || run->second.phase != proto::RunPhase::running) return;
+  const proto::LaunchRun& launch = run->second.launch;
+  if (!launch.part.mig.empty()) return;
+  usage_.begin({id, launch.gpu_uuids, launch.part.gpu_share}, mono_now());
+}
+
+void Shell::take_samples() {
+  if (!usage_.is_needed()) return;
+  usage_.take(gpu_samples ? gpu_samples(usage_.shared()) : std::vector<GpuSample>{}, mono_now());
+}
+
+std::vector<proto::RunUsageReport> Shell::usage_reports() {
+  return usage_.reports(usage_reports_max);
 }
 
 void Shell::connected(std::shared_ptr<net::Connection> controller) {
@@ -113,6 +145,7 @@ void Shell::connected(std::shared_ptr<net::Connection> controller) {
 
 void Shell::welcomed(const proto::NodeWelcome& welcome) {
   agent_.welcomed(welcome.settings);
+  usage_.set_idle_window(std::chrono::milliseconds(welcome.settings.idle_window_ms));
   carry_out();
 }
 
@@ -158,7 +191,10 @@ void Shell::carry_out_one(AgentEffect& effect) {
                  [this](StartStep& step) { steps_.start(std::move(step), agent_.settings()); },
                  [this](const EndStep& step) { steps_.end(step.order); },
                  [this](const SignalStep& step) { steps_.signal(step.run, step.signal); },
-                 [this](const DropStep& step) { steps_.drop(step.run); },
+                 [this](const DropStep& step) {
+                   usage_.drop(step.run);
+                   steps_.drop(step.run);
+                 },
                  [this](const ToController& message) {
                    if (!controller_) return;
                    std::visit([this](const auto& report) { controller_->send(report); }, message);

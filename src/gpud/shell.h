@@ -9,6 +9,7 @@
 #include "common/result.h"
 #include "gpud/agent.h"
 #include "gpud/job_map.h"
+#include "gpud/meter/keeper.h"
 #include "gpud/mig/keeper.h"
 #include "gpud/steps.h"
 #include "net/connection.h"
@@ -55,8 +56,15 @@ class Shell {
 
   /// Called for every run whose end was told to the Agent.
   std::function<void(RunId)> on_run_ended;
-  /// Who holds memory of which GPU; asked once a second while runs share GPUs.
+  /// Who holds memory of which GPU, as of the last sample; asked once a second while runs share
+  /// GPUs.
   std::function<std::vector<GpuHolders>()> gpu_holders;
+  /// What the GPUs did when they were last looked at, and have them looked at again; asked once a
+  /// second while runs have GPUs. It is told which of them several runs have parts of.
+  std::function<std::vector<GpuSample>(std::set<std::string> shared)> gpu_samples;
+
+  /// What the runs did with their GPUs so far, for a heartbeat.
+  std::vector<proto::RunUsageReport> usage_reports();
 
  private:
   Steps::Events step_events();
@@ -66,12 +74,15 @@ class Shell {
   void tell_monitoring();
   void carry_out();
   void carry_out_one(AgentEffect& effect);
+  void measure(RunId run);
+  void take_samples();
   void tick();
 
   Options options_;
   std::string spool_dir_;
   Agent agent_;
   JobMap job_map_;
+  UsageKeeper usage_;
   Steps steps_;
   boost::asio::steady_timer timer_;
   std::shared_ptr<net::Connection> controller_;

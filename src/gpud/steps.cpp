@@ -51,7 +51,10 @@ Steps::Steps(boost::asio::any_io_executor executor, Spool spool, NodeFacts facts
       events_(std::move(events)),
       groups_(executor),
       nursery_(executor, std::move(step_program), facts_.name),
-      listening_(executor) {}
+      listening_(executor),
+      burst_(facts_.burst_grace) {
+  for (const Gpu& gpu : facts_.gpus) burst_.set_gpu(gpu.uuid, gpu.memory_bytes);
+}
 
 Result<void> Steps::open() {
   ROTA_CHECK(nursery_.start());
@@ -120,6 +123,13 @@ void Steps::launch(StartStep effect, const NodeSettings& settings,
   auto order = plan_step(std::move(effect.launch), std::move(effect.cpus), std::move(groups),
                          facts_, settings, wall_now(), instances);
   if (!order) return finish_later(run, launch_failed(order.error()));
+  burst_.add(run, order->share.gpus);
+  if (!burst_.may_start(run)) {
+    log::info("job {} waits for memory of its GPUs that another holds beyond its request",
+              run_name(run));
+    step->second.waiting = *std::move(order);
+    return;
+  }
   if (const auto handed = hand_over(run, step->second, *std::move(order)); !handed)
     finish_later(run, launch_failed(handed.error()));
 }
@@ -129,6 +139,7 @@ Result<void> Steps::hand_over(RunId run, Step& step, StepOrder order) {
   step.cgroups = std::move(order.cgroups);
   for (GpuShare& gpu : order.share.gpus) step.shared_gpus.push_back(std::move(gpu.uuid));
   step.state = State::attached;
+  burst_.started(run);
   while (!idle_.empty()) {
     step.line = std::move(idle_.back());
     idle_.pop_back();
@@ -236,6 +247,7 @@ void Steps::finish(RunId run, RunEnd end, WallTime start_time) {
   const bool started = step->second.started;
   steps_.erase(step);
   if (events_.release) events_.release(run);
+  burst_.remove(run);
   // The record of a run that ended while nobody listened may hold a start that was never told.
   if (!started && start_time) events_.started(run, start_time);
   events_.ended(run, std::move(end));
@@ -244,6 +256,7 @@ void Steps::finish(RunId run, RunEnd end, WallTime start_time) {
 void Steps::finish_later(RunId run, RunEnd end) {
   steps_.erase(run);
   if (events_.release) events_.release(run);
+  burst_.remove(run);
   boost::asio::post(executor_, [this, run, end = std::move(end)]() mutable {
     events_.ended(run, std::move(end));
   });
@@ -259,12 +272,42 @@ void Steps::tell_holders() {
     for (const GpuHolders& gpu : *all)
       if (std::ranges::find(step.shared_gpus, gpu.uuid) != step.shared_gpus.end())
         news.held.push_back(gpu);
-    if (!news.held.empty()) step.line->send(news);
+    if (news.held.empty()) continue;
+    news.ceilings = burst_.ceilings(run);
+    step.line->send(news);
+  }
+}
+
+void Steps::settle_burst(MonoTime now) {
+  if (!burst_.is_needed() || !events_.gpu_held) return;
+  burst_.settle(events_.gpu_held(now), now);
+  for (const BurstEviction& eviction : burst_.take_evictions()) {
+    const auto step = steps_.find(eviction.run);
+    if (step == steps_.end() || step->second.state != State::attached) continue;
+    log::warning("job {} is ended: {}", run_name(eviction.run), eviction.why);
+    StepCommand command;
+    command.evicted = eviction.why;
+    step->second.line->send(command);
+  }
+}
+
+/// Runs whose room has been given back meanwhile.
+void Steps::start_waiting() {
+  std::vector<RunId> ready;
+  for (const auto& [run, step] : steps_)
+    if (step.waiting && burst_.may_start(run)) ready.push_back(run);
+  for (const RunId run : ready) {
+    Step& step = steps_.at(run);
+    StepOrder order = *std::exchange(step.waiting, std::nullopt);
+    if (const auto handed = hand_over(run, step, std::move(order)); !handed)
+      finish_later(run, launch_failed(handed.error()));
   }
 }
 
 void Steps::tick(MonoTime now) {
+  settle_burst(now);
   tell_holders();
+  start_waiting();
   std::vector<RunId> silent;
   for (const auto& [run, step] : steps_)
     if (step.state == State::detached && !spool_.is_alive(run)) silent.push_back(run);

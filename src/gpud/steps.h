@@ -15,6 +15,7 @@
 #include "gpud/groups.h"
 #include "gpud/launch/plan.h"
 #include "gpud/nursery_keeper.h"
+#include "gpud/share/burst.h"
 #include "gpud/spool.h"
 #include "gpud/step_line.h"
 
@@ -29,6 +30,9 @@ class Steps {
     std::function<void(RunId, RunEnd)> ended;
     /// Who holds memory of which GPU now, for the runs that share some; asked once a second.
     std::function<std::vector<GpuHolders>()> gpu_holders;
+    /// What each run holds of each GPU; asked once a second while runs hold more than they asked
+    /// for, or might.
+    std::function<BurstRoom::Held(MonoTime now)> gpu_held;
     /// Makes the run's MIG instances, or its GPUs whole again; answers at once or later, but not
     /// after the release. None: this node cannot cut GPUs.
     using Prepared = std::function<void(Result<std::vector<MigDevice>>)>;
@@ -72,6 +76,7 @@ class Steps {
     std::vector<int> signals;  // to be delivered when its rstepd calls
     std::vector<std::string> shared_gpus;
     std::shared_ptr<StepLine> line;
+    std::optional<StepOrder> waiting;  // preparing: for room on a GPU that another has to give back
   };
 
   void adopt_one(Spool::Found found, std::vector<AdoptedRun>& adopted);
@@ -88,7 +93,10 @@ class Steps {
   void line_closed(const std::shared_ptr<StepLine>& line);
   void lost(RunId run);
   void tell_holders();
+  void settle_burst(MonoTime now);
+  void start_waiting();
   void begin_clean(RunId run, std::string why);
+  Fd clear_limits(const std::string& cgroup, const std::vector<std::string>& uuids) const;
   boost::asio::awaitable<void> clean(RunId run, std::string why);
   boost::asio::awaitable<void> clean_stray(std::string path);
   void finish(RunId run, RunEnd end, WallTime start_time);
@@ -104,6 +112,7 @@ class Steps {
   std::map<RunId, Step> steps_;
   std::vector<std::shared_ptr<StepLine>> idle_;
   MonoTime last_start_;
+  BurstRoom burst_;
 };
 
 }  // namespace rota::gpud

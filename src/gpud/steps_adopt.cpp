@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "gpud/launch/cgroup.h"
 #include "gpud/launch/process_tree.h"
+#include "gpud/share/driver_limit.h"
 #include "gpud/steps.h"
 #include "net/log_end.h"
 
@@ -60,6 +61,7 @@ void Steps::adopt_one(Spool::Found found, std::vector<AdoptedRun>& adopted) {
   if (is_good) {
     step.uid = found.record.order->launch.owner.uid;
     step.cgroups = std::move(found.record.order->cgroups);
+    if (!found.record.end) burst_.adopt(run, found.record.order->share.gpus);
     for (GpuShare& gpu : found.record.order->share.gpus)
       step.shared_gpus.push_back(std::move(gpu.uuid));
     known.launch = std::move(found.record.order->launch);
@@ -81,6 +83,7 @@ void Steps::adopt_one(Spool::Found found, std::vector<AdoptedRun>& adopted) {
     log::warning("job {} was running when this node went down", run_name(run));
     known.phase = proto::RunPhase::ended;
     known.end = node_failed("the node was restarted under the job");
+    burst_.remove(run);
     adopted.push_back(std::move(known));
     return;
   }
@@ -108,13 +111,23 @@ void Steps::remove_strays() {
 boost::asio::awaitable<void> Steps::clean_stray(std::string path) {
   const MonoTime give_up = mono_now() + clean_for;
   boost::asio::steady_timer timer(executor_);
+  std::vector<std::string> uuids;
+  for (const Gpu& gpu : facts_.gpus) uuids.push_back(gpu.uuid);
+  const Fd clearing = clear_limits(path, uuids);
   for (Duration pause = pause_first; mono_now() < give_up; pause = std::min(2 * pause, pause_max)) {
     cgroup_kill(path);
-    if (cgroup_remove(path)) co_return;
+    if (is_cleared(clearing) && cgroup_remove(path)) co_return;
     timer.expires_after(pause);
     co_await timer.async_wait(boost::asio::use_awaitable);
   }
   log::warning("{} is left over and cannot be removed", path);
+}
+
+/// What the driver keeps for a cgroup is given back before it goes.
+Fd Steps::clear_limits(const std::string& cgroup, const std::vector<std::string>& uuids) const {
+  if (!facts_.shares.driver_limits || !cgroup.starts_with(facts_.cgroups.tracking)) return Fd();
+  return begin_clear_driver_limits(facts_.shares.shim_dir, facts_.shares.driver.nvml, cgroup,
+                                   uuids);
 }
 
 void Steps::begin_clean(RunId run, std::string why) {
@@ -128,6 +141,7 @@ boost::asio::awaitable<void> Steps::clean(RunId run, std::string why) {
   const Step& step = steps_[run];
   const std::uint32_t uid = step.uid;
   const bool tracked = !step.cgroups.tracking.empty();
+  const Fd clearing = clear_limits(step.cgroups.tracking, step.shared_gpus);
   RunCgroups cgroups(step.cgroups);
   const std::string token = run_token(facts_, run);
   const MonoTime give_up = mono_now() + clean_for;
@@ -139,7 +153,7 @@ boost::asio::awaitable<void> Steps::clean(RunId run, std::string why) {
     co_await timer.async_wait(boost::asio::use_awaitable);
     pause = std::min(2 * pause, pause_max);
     const std::vector<pid_t> left = kill_rest(cgroups, tracked, token, uid);
-    if (left.empty() && cgroups.remove()) break;
+    if (left.empty() && is_cleared(clearing) && cgroups.remove()) break;
     if (mono_now() < give_up) continue;
     why += format("; {} processes could not be killed", left.size());
     break;

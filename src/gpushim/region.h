@@ -23,7 +23,8 @@ typedef struct {
   uint64_t limit_bytes;    // of all processes together; rota_region_no_limit: the GPU is whole
   uint64_t context_bytes;  // what a context is thought to take
   uint64_t stray_bytes;    // held by processes of the job that have no slot
-  uint64_t reserved[3];
+  uint64_t ceiling_bytes;  // what may be held at the moment; 0: the limit
+  uint64_t reserved[2];
 } RotaRegionGpu;
 static_assert(sizeof(RotaRegionGpu) == 64, "one line of the cache");
 

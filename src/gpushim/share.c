@@ -219,12 +219,20 @@ uint64_t share_used(unsigned int gpu) {
   return used;
 }
 
+// Its limit, or less while others need what is above the job's request.
+static uint64_t ceiling_of(unsigned int gpu) {
+  const RotaRegionGpu* rules = &local->rules->gpus[gpu];
+  const uint64_t limit = __atomic_load_n(&rules->limit_bytes, __ATOMIC_RELAXED);
+  const uint64_t ceiling = __atomic_load_n(&rules->ceiling_bytes, __ATOMIC_ACQUIRE);
+  return ceiling != 0 && ceiling < limit ? ceiling : limit;
+}
+
 // The adds of all processes have one order. Whoever commits has added before it summed, so the last
 // of any two has seen the other's bytes: together they never pass the limit. Two that meet at the
 // limit may both back out; so each looks again before it gives up.
 bool share_reserve(unsigned int gpu, uint64_t bytes) {
   enum { attempts = 4 };
-  const uint64_t limit = __atomic_load_n(&local->rules->gpus[gpu].limit_bytes, __ATOMIC_RELAXED);
+  const uint64_t limit = ceiling_of(gpu);
   if (bytes > limit) return false;
   uint64_t* own = &local->counts->slots[local->slot].bytes[gpu];
   for (unsigned int attempt = 0; attempt < attempts; ++attempt) {
@@ -244,7 +252,7 @@ void share_release(unsigned int gpu, uint64_t bytes) {
 }
 
 uint64_t share_free(unsigned int gpu) {
-  const uint64_t limit = local->rules->gpus[gpu].limit_bytes, used = share_used(gpu);
+  const uint64_t limit = ceiling_of(gpu), used = share_used(gpu);
   return used < limit ? limit - used : 0;
 }
 

@@ -170,7 +170,11 @@ std::string gpu_part_text(const TaskRequest& task) {
 /// A part of GPUs belongs to tasks, and is asked for in one way.
 static Result<void> check_share(const JobSpec& spec) {
   const TaskRequest& task = spec.task;
-  if (!task.shares_gpus()) return {};
+  if (!task.shares_gpus()) {
+    if (task.gpu_share_limit > 0 || task.gpu_memory_limit_mib > 0)
+      return invalid("a limit stands above a part of a GPU: ask for a part as well");
+    return {};
+  }
   if (task.gpu_share > 0 && task.gpu_memory_mib > 0)
     return invalid("a part of a GPU is asked for both as a share and as memory: leave one out");
   if (task.gpu_share > 0 &&
@@ -181,6 +185,19 @@ static Result<void> check_share(const JobSpec& spec) {
   if (task.gpu_memory_mib > JobBounds::gpu_memory_mib_max)
     return invalid(format("the memory of a GPU is {} MiB, it must be 1 to {}", task.gpu_memory_mib,
                           JobBounds::gpu_memory_mib_max));
+  if (task.gpu_share_limit > 0 && (task.gpu_share == 0 || task.gpu_share_limit < task.gpu_share ||
+                                   task.gpu_share_limit > gpu_unit))
+    return invalid(
+        format("the limit above a share of a GPU is {}, it must be the share or more and "
+               "at most 1",
+               decimal_format(task.gpu_share_limit, 6)));
+  if (task.gpu_memory_limit_mib > 0 &&
+      (task.gpu_memory_mib == 0 || task.gpu_memory_limit_mib < task.gpu_memory_mib ||
+       task.gpu_memory_limit_mib > JobBounds::gpu_memory_mib_max))
+    return invalid(
+        format("the limit above the memory of a GPU is {} MiB, it must be what is asked for or "
+               "more, and at most {}",
+               task.gpu_memory_limit_mib, JobBounds::gpu_memory_mib_max));
   if (task.gpu_count == 0 || spec.node.gpu_count > 0)
     return invalid("a part of a GPU is asked for by tasks: give GPUs per task, none per node");
   return {};

@@ -315,13 +315,14 @@ struct JobView {
   std::string place_level;  // "rack"
   std::string place;        // "block-a/rack-1"
   RunUsage usage;           // of the present run, or the latest
+  WallTime idle_since;      // of a running job: all of its GPUs are idle; never: they are not
 
   friend bool operator==(const JobView&, const JobView&) = default;
   static auto fields(auto& m) {
     return std::tie(m.id, m.spec, m.owner, m.state, m.restarts, m.gpu_count, m.nodes, m.submit_time,
                     m.start_time, m.end_time, m.exit_code, m.exit_signal, m.elapsed_ms, m.wait,
                     m.reason, m.preemptions, m.displaced, m.gpu_amount, m.expected_start,
-                    m.place_level, m.place, m.usage);
+                    m.place_level, m.place, m.usage, m.idle_since);
   }
 };
 

@@ -47,11 +47,12 @@ struct NodeSettings {
   std::int64_t fence_after_ms = 0;  // 0: never
   std::int64_t kill_wait_ms = 30000;
   bool slurm_environment = true;
+  std::int64_t idle_window_ms = 30000;  // a run is idle in steps of this
 
   friend bool operator==(const NodeSettings&, const NodeSettings&) = default;
   static auto fields(auto& m) {
     return std::tie(m.cluster_name, m.heartbeat_ms, m.lost_after_ms, m.fence_after_ms,
-                    m.kill_wait_ms, m.slurm_environment);
+                    m.kill_wait_ms, m.slurm_environment, m.idle_window_ms);
   }
 };
 

@@ -257,6 +257,9 @@ class Check {
     if (auto f = seconds("interactive_time_limit", project.interactive_time_limit_seconds, 1))
       return f;
     if (auto f = seconds("time_limit_max", project.time_limit_max_seconds, 1)) return f;
+    if (auto f = seconds("interactive_idle_limit", project.interactive_idle_limit_seconds))
+      return f;
+    if (auto f = seconds("train_idle_limit", project.train_idle_limit_seconds)) return f;
     if (auto f = words("users", project.users)) return f;
     if (auto f = words("groups", project.groups)) return f;
     if (auto f = weights(project)) return f;

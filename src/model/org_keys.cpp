@@ -294,6 +294,20 @@ constexpr auto project_keys = std::to_array<OrgKey<Project>>({
        return set_seconds(item.time_limit_max_seconds, words, "none");
      },
      [](const Project& item) { return shown_seconds(item.time_limit_max_seconds, "none"); }},
+    {"interactive_idle_limit", OrgType::duration, "inherit",
+     "How long all GPUs of its interactive jobs may be idle; 0: for ever",
+     [](Project& item, const Words& words) {
+       return set_seconds(item.interactive_idle_limit_seconds, words, "inherit");
+     },
+     [](const Project& item) {
+       return shown_seconds(item.interactive_idle_limit_seconds, "inherit");
+     }},
+    {"train_idle_limit", OrgType::duration, "inherit",
+     "How long all GPUs of its train jobs may be idle; 0: for ever",
+     [](Project& item, const Words& words) {
+       return set_seconds(item.train_idle_limit_seconds, words, "inherit");
+     },
+     [](const Project& item) { return shown_seconds(item.train_idle_limit_seconds, "inherit"); }},
     {"users", OrgType::list, "[]", "Its members; with no users and no groups: everybody",
      [](Project& item, const Words& words) { return set_list(item.users, words); },
      [](const Project& item) { return item.users; }},

@@ -142,15 +142,16 @@ std::string known_queues(const Org& org, std::string_view wanted) {
 }
 
 std::size_t bytes_of(const Project& project) {
-  std::size_t bytes = 180 + project.name.size() + project.department.size() +
+  std::size_t bytes = 200 + project.name.size() + project.department.size() +
                       project.default_queue.size() + words_bytes(project.users) +
                       words_bytes(project.groups);
-  // The eleven values that may be absent are mostly absent: counted when they are there.
+  // The thirteen values that may be absent are mostly absent: counted when they are there.
   const QuotaPolicy& quota = project.quota;
   for (const auto* value :
        {&quota.cpu_quota, &quota.memory_quota, &quota.gpu_limit, &quota.cpu_limit,
         &quota.memory_limit, &quota.weight, &project.interactive_time_limit_seconds,
-        &project.time_limit_max_seconds})
+        &project.time_limit_max_seconds, &project.interactive_idle_limit_seconds,
+        &project.train_idle_limit_seconds})
     if (!value->has_value()) bytes -= 8;
   if (project.preemption == PreemptionPolicy{}) bytes -= 32;
   for (const KindPolicy& kind : project.kinds)

@@ -87,13 +87,17 @@ struct Project {
   std::vector<UserWeight> user_weights;
   std::int64_t half_life_seconds = 7 * 86'400;  // of the users' usage; 0: nothing is forgotten
   std::uint64_t serial = 0;  // given by the controller when it was made: smaller is older
+  // How long all GPUs of its jobs may be idle; 0: for ever. None: as the site says.
+  std::optional<std::int64_t> interactive_idle_limit_seconds;
+  std::optional<std::int64_t> train_idle_limit_seconds;
 
   bool is_open() const { return users.empty() && groups.empty(); }
   friend bool operator==(const Project&, const Project&) = default;
   static auto fields(auto& m) {
     return std::tie(m.name, m.department, m.quota, m.preemption, m.kinds, m.default_queue,
                     m.interactive_time_limit_seconds, m.time_limit_max_seconds, m.users, m.groups,
-                    m.user_weights, m.half_life_seconds, m.serial);
+                    m.user_weights, m.half_life_seconds, m.serial, m.interactive_idle_limit_seconds,
+                    m.train_idle_limit_seconds);
   }
 };
 

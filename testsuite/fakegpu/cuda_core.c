@@ -203,11 +203,27 @@ CUDA(cuDriverGetVersion, int* version) {
 
 // ---- memory of a device, over all processes ----
 
-uint64_t cuda_capacity(CudaDevice device) {
+static uint64_t whole_capacity(CudaDevice device) {
   const FakeModel* model = &cuda_device(device)->gpu;
   const CudaSeen* seen = cuda_instance(device);
   if (seen != NULL) return cuda_profile(seen)->memory_mib << 20;
   return (model->memory_mib - model->reserved_mib) << 20;
+}
+
+// Locked: of this process's cgroup; 0: none, or the driver knows no such thing.
+static uint32_t own_limit(CudaDevice device) {
+  // The driver knows no limits for instances.
+  if (world.machine.driver_branch < 615 || cuda_instance(device) != NULL) return 0;
+  return fake_limit_of_self(world.state, world.visible[device].gpu);
+}
+
+uint64_t cuda_capacity(CudaDevice device) {
+  const uint64_t capacity = whole_capacity(device);
+  fake_state_lock(world.state);
+  const uint32_t limit = own_limit(device);
+  const uint64_t hard = limit != 0 ? world.state->limits[limit - 1].hard_bytes : capacity;
+  fake_state_unlock(world.state);
+  return hard < capacity ? hard : capacity;
 }
 
 // Locked: what is in use of a device, be it a GPU or an instance.
@@ -226,7 +242,7 @@ static bool is_there(CudaDevice device) {
 }
 
 // Locked: this process's line on a device, made if there is room; NULL if there is none.
-static FakeProcess* own_line(CudaDevice device) {
+static FakeProcess* own_line(CudaDevice device, uint32_t limit) {
   FakeGpuState* gpu = cuda_gpu(device);
   const CudaSeen* seen = cuda_instance(device);
   const uint32_t instance = seen != NULL ? seen->instance.id + 1 : 0;
@@ -244,6 +260,7 @@ static FakeProcess* own_line(CudaDevice device) {
     *place = (FakeProcess){.pid = (uint32_t)started_by,
                            .kind = fake_compute,
                            .life = life,
+                           .limit = limit,
                            .gpu_instance = instance,
                            .compute_instance = compute};
   }
@@ -252,17 +269,21 @@ static FakeProcess* own_line(CudaDevice device) {
 
 int cuda_charge(CudaDevice device, uint64_t bytes) {
   FakeGpuState* gpu = cuda_gpu(device);
-  const uint64_t capacity = cuda_capacity(device);
+  const uint64_t capacity = whole_capacity(device);
   int code = cuda_out_of_memory;
   fake_state_lock(world.state);
   if (bytes <= capacity && used_of(device) > capacity - bytes) fake_state_reap(world.state, gpu);
+  const uint32_t limit = own_limit(device);
+  if (limit != 0) fake_state_reap(world.state, gpu);
+  const bool allowed = limit == 0 || fake_limit_used(gpu, limit) + bytes <=
+                                         world.state->limits[limit - 1].hard_bytes;
   if (!is_there(device)) {
     code = cuda_invalid_device;
-  } else if (bytes <= capacity && used_of(device) <= capacity - bytes) {
-    FakeProcess* process = own_line(device);
+  } else if (allowed && bytes <= capacity && used_of(device) <= capacity - bytes) {
+    FakeProcess* process = own_line(device, limit);
     if (process == NULL) {
       fake_state_reap(world.state, gpu);
-      process = own_line(device);
+      process = own_line(device, limit);
     }
     if (process != NULL) {
       process->memory_bytes += bytes;
@@ -277,7 +298,7 @@ int cuda_charge(CudaDevice device, uint64_t bytes) {
 
 void cuda_uncharge(CudaDevice device, uint64_t bytes) {
   fake_state_lock(world.state);
-  FakeProcess* process = own_line(device);
+  FakeProcess* process = own_line(device, own_limit(device));
   if (process != NULL) {
     process->memory_bytes -= bytes < process->memory_bytes ? bytes : process->memory_bytes;
     if (process->memory_bytes == 0) *process = (FakeProcess){0};
@@ -287,12 +308,20 @@ void cuda_uncharge(CudaDevice device, uint64_t bytes) {
 
 uint64_t cuda_free_bytes(CudaDevice device) {
   FakeGpuState* gpu = cuda_gpu(device);
-  const uint64_t capacity = cuda_capacity(device);
+  const uint64_t capacity = whole_capacity(device);
   fake_state_lock(world.state);
   fake_state_reap(world.state, gpu);
   const uint64_t used = used_of(device);
+  uint64_t left = used < capacity ? capacity - used : 0;
+  const uint32_t limit = own_limit(device);
+  if (limit != 0) {
+    const uint64_t own = fake_limit_used(gpu, limit);
+    const uint64_t hard = world.state->limits[limit - 1].hard_bytes;
+    const uint64_t own_left = own < hard ? hard - own : 0;
+    if (own_left < left) left = own_left;
+  }
   fake_state_unlock(world.state);
-  return used < capacity ? capacity - used : 0;
+  return left;
 }
 
 // A process that ends in order has gone before its parent hears of it.

@@ -40,6 +40,7 @@ constexpr std::string_view usage_text =
     "of\n"
     "                                      the memory of the MIG instance ID\n"
     "  remove-process GPU PID\n"
+    "  load GPU PID PERCENT                so much of the GPU's time is that process's\n"
     "  lose GPU | restore GPU              the GPU has fallen off the bus, or is back\n"
     "  hang CALL [GPU]                     the NVML function does not come back ('*': none does)\n"
     "  fail CALL CODE [GPU]                the NVML function returns CODE\n"
@@ -86,6 +87,12 @@ Result<void> show(Node& node, const Arguments&) {
                      process.kind == fake_graphics ? "(graphics)" : "");
     }
     std::puts(line.c_str());
+  }
+  for (const FakeLimit& limit : node.state->limits) {
+    if (limit.hard_bytes == 0) continue;
+    std::puts(format("limit of GPU {}: {} to {} for {}", limit.gpu, limit.soft_bytes,
+                     limit.hard_bytes, limit.cgroup)
+                  .c_str());
   }
   for (const FakeFault& fault : node.state->faults) {
     if (fault.kind == fake_fault_none) continue;
@@ -289,6 +296,20 @@ Result<void> destroy_instance(Node& node, const Arguments& arguments) {
   return {};
 }
 
+Result<void> set_load(Node& node, const Arguments& arguments) {
+  ROTA_TRY(const auto gpus, gpus_named(node, arguments[0]));
+  ROTA_TRY(const std::uint32_t pid, pid_parse(arguments[1]));
+  ROTA_TRY(const std::uint64_t percent, number_parse(arguments[2], 100));
+  for (const std::uint32_t gpu : gpus) {
+    auto& processes = node.state->gpus[gpu].processes;
+    const auto process = std::ranges::find(processes, pid, &FakeProcess::pid);
+    if (process == std::end(processes))
+      return usage_error(format("GPU {} has no process {}", gpu, pid));
+    process->load = static_cast<std::uint32_t>(percent);
+  }
+  return {};
+}
+
 Result<void> set_lost(Node& node, const Arguments& arguments, std::uint32_t lost) {
   ROTA_TRY(const auto gpus, gpus_named(node, arguments[0]));
   for (const std::uint32_t gpu : gpus) node.state->gpus[gpu].lost = lost;
@@ -359,6 +380,7 @@ constexpr std::array commands = {
     Command{"reset", 1, 1, reset},
     Command{"create-instance", 2, 3, create_instance},
     Command{"destroy-instance", 2, 2, destroy_instance},
+    Command{"load", 3, 3, set_load},
     Command{"lose", 1, 1, lose},
     Command{"restore", 1, 1, restore},
     Command{"hang", 1, 2, hang},

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { state_magic = 0x52464750, state_version = 3 };
+enum { state_magic = 0x52464750, state_version = 5 };
 
 static uint64_t now_ns(void) {
   struct timespec t;

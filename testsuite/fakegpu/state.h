@@ -11,7 +11,13 @@
 extern "C" {
 #endif
 
-enum { fake_process_max = 64, fake_life_max = 256, fake_fault_max = 16, fake_call_size = 64 };
+enum {
+  fake_process_max = 64,
+  fake_life_max = 256,
+  fake_fault_max = 16,
+  fake_limit_max = 64,
+  fake_call_size = 64
+};
 enum { fake_gpu_instance_max = 16, fake_compute_instance_max = 8 };
 enum { fake_compute = 1, fake_graphics = 2 };
 enum { fake_fault_none = 0, fake_fault_hang = 1, fake_fault_fail = 2 };
@@ -20,7 +26,9 @@ typedef struct {
   uint32_t pid;  // 0: a free place
   uint32_t kind;
   uint64_t memory_bytes;
-  uint32_t life;  // place + 1 in FakeState.lives of a real process; 0: put here by rota-fakegpu
+  uint32_t life;   // place + 1 in FakeState.lives of a real process; 0: put here by rota-fakegpu
+  uint32_t load;   // percent of the GPU's time that it uses
+  uint32_t limit;  // place + 1 in FakeState.limits of its cgroup's; 0: none
   uint32_t gpu_instance;      // id + 1 of the MIG instance that it is in; 0: none
   uint32_t compute_instance;  // the same
 } FakeProcess;
@@ -84,6 +92,14 @@ typedef struct {
   int32_t code;  // what a failing call returns
 } FakeFault;
 
+// What the processes of a cgroup may hold of a GPU.
+typedef struct {
+  char cgroup[512];
+  uint32_t gpu;
+  uint64_t soft_bytes;
+  uint64_t hard_bytes;  // 0: a free place
+} FakeLimit;
+
 typedef struct {
   uint32_t magic;  // written last: a file without it was never finished
   uint32_t version;
@@ -92,6 +108,7 @@ typedef struct {
   pthread_mutex_t lock;
   FakeLife lives[fake_life_max];
   FakeFault faults[fake_fault_max];
+  FakeLimit limits[fake_limit_max];
   FakeGpuState gpus[fake_gpu_max];
   uint32_t mig_serials;  // given so far
 } FakeState;
@@ -118,6 +135,13 @@ void fake_state_reap(FakeState* state, FakeGpuState* gpu);
 
 /// Locked: memory in use, by processes and otherwise.
 uint64_t fake_state_memory_used(const FakeGpuState* gpu);
+/// Locked, all four: the limit of that cgroup itself, or NULL; a free place, or NULL; place + 1 of
+/// the one that counts for this process, or 0; what its processes hold.
+FakeLimit* fake_limit_find(FakeState* state, const char* cgroup, uint32_t gpu);
+FakeLimit* fake_limit_new(FakeState* state);
+uint32_t fake_limit_of_self(FakeState* state, uint32_t gpu);
+uint64_t fake_limit_used(const FakeGpuState* gpu, uint32_t limit);
+
 /// Locked: energy used so far; a change of power counts from now on.
 uint64_t fake_state_energy_mj(const FakeGpuState* gpu);
 void fake_state_set_power(FakeGpuState* gpu, uint32_t power_mw);

@@ -1,5 +1,6 @@
 // testsuite/fakegpu/usage.c - the fake NVML's answers to: what does a device do now?
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core.h"
@@ -25,6 +26,15 @@ static NvmlMemoryV2 memory_of(const Call* call) {
     memory.total = fake_mig_profile_of(&on, &call->instance)->memory_mib << 20;
     memory.reserved = 0;
     memory.used = fake_mig_memory_used(call->gpu, &call->instance);
+  } else {
+    // From r615 on a process in a cgroup with a limit sees that, and nothing of the others.
+    const uint32_t limit =
+        call->machine->driver_branch >= 615 ? fake_limit_of_self(call->state, call->index) : 0;
+    if (limit != 0) {
+      memory.total = call->state->limits[limit - 1].hard_bytes;
+      memory.reserved = 0;
+      memory.used = fake_limit_used(call->gpu, limit);
+    }
   }
   fake_state_unlock(call->state);
   const unsigned long long usable = memory.total - memory.reserved;
@@ -130,6 +140,76 @@ int nvmlDeviceGetGraphicsRunningProcesses_v3(NvmlHandle device, unsigned int* co
   ENTER_ANY_DEVICE(call, device);
   SINCE(call, 510);
   return list_processes(&call, fake_graphics, call.machine->process_stride, count, entries);
+}
+
+int nvmlDeviceSetMemoryLimits_v1(NvmlHandle device, NvmlMemoryLimits* limits) {
+  ENTER_DEVICE(call, device);
+  SINCE(call, 615);
+  if (limits == NULL || limits->cgroup == NULL || limits->soft_bytes > limits->hard_bytes)
+    return nvml_invalid_argument;
+  if (geteuid() != 0) return nvml_no_permission;
+  int code = nvml_success;
+  fake_state_lock(call.state);
+  FakeLimit* limit = fake_limit_find(call.state, limits->cgroup, call.index);
+  if (limits->hard_bytes == nvml_memory_unknown) {
+    if (limit != NULL) *limit = (FakeLimit){0};
+  } else if (access(limits->cgroup, F_OK) != 0) {
+    code = nvml_not_found;
+  } else if ((limit != NULL || (limit = fake_limit_new(call.state)) != NULL) &&
+             strlen(limits->cgroup) < sizeof limit->cgroup) {
+    strcpy(limit->cgroup, limits->cgroup);
+    limit->gpu = call.index;
+    limit->soft_bytes = limits->soft_bytes;
+    limit->hard_bytes = limits->hard_bytes;
+  } else {
+    code = nvml_insufficient_resources;
+  }
+  fake_state_unlock(call.state);
+  return code;
+}
+
+int nvmlDeviceGetMemoryLimits_v1(NvmlHandle device, NvmlMemoryLimitsNow* limits) {
+  ENTER_DEVICE(call, device);
+  SINCE(call, 615);
+  if (limits == NULL || limits->cgroup == NULL) return nvml_invalid_argument;
+  fake_state_lock(call.state);
+  fake_state_reap(call.state, call.gpu);
+  const FakeLimit* limit = fake_limit_find(call.state, limits->cgroup, call.index);
+  if (limit != NULL) {
+    limits->soft_bytes = limit->soft_bytes;
+    limits->hard_bytes = limit->hard_bytes;
+    limits->used_bytes = fake_limit_used(call.gpu, (uint32_t)(limit - call.state->limits) + 1);
+  }
+  fake_state_unlock(call.state);
+  return limit != NULL ? nvml_success : nvml_not_supported;
+}
+
+// Only who does anything has a load, and it is always a new one.
+int nvmlDeviceGetProcessUtilization(NvmlHandle device, NvmlProcessLoad* loads, unsigned int* count,
+                                    unsigned long long since_us) {
+  ENTER_DEVICE(call, device);
+  if (count == NULL || (*count > 0 && loads == NULL)) return nvml_invalid_argument;
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  const unsigned long long now_us =
+      (unsigned long long)now.tv_sec * 1000000ull + (unsigned long long)now.tv_nsec / 1000;
+  const unsigned int room = *count;
+  unsigned int needed = 0;
+  fake_state_lock(call.state);
+  fake_state_reap(call.state, call.gpu);
+  for (unsigned int i = 0; i < fake_process_max && now_us > since_us; ++i) {
+    const FakeProcess* process = &call.gpu->processes[i];
+    if (process->pid == 0 || process->load == 0) continue;
+    if (needed < room) {
+      loads[needed] =
+          (NvmlProcessLoad){.pid = process->pid, .time_us = now_us, .sm = process->load};
+    }
+    ++needed;
+  }
+  fake_state_unlock(call.state);
+  *count = needed;
+  if (needed > room) return nvml_insufficient_size;
+  return needed > 0 ? nvml_success : nvml_not_found;
 }
 
 int nvmlDeviceGetTemperature(NvmlHandle device, unsigned int sensor, unsigned int* celsius) {

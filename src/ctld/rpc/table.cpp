@@ -154,6 +154,7 @@ Result<void> on_heartbeat(const Call& call) {
   ROTA_TRY(auto beat, proto::decode<proto::Heartbeat>(call.frame.body));
   ROTA_TRY(const NodeId node, node_of(call));
   call.engine().node_heard(node, std::move(beat.usage), now());
+  if (call.engine().runs_heard(node, beat.runs, now())) call.controller.wake();
   call.session.connection->send(proto::HeartbeatReply{}, call.frame.call);
   return {};
 }

@@ -98,13 +98,16 @@ Result<void> SqliteStore::prepare() {
   ROTA_CHECK(put_request_.prepare(writer_, "INSERT INTO requests VALUES (?1,?2,?3,?4,?5,?6,?7)"));
   ROTA_CHECK(drop_request_.prepare(writer_, "DELETE FROM requests WHERE sequence<=?1"));
   ROTA_CHECK(open_allocation_.prepare(
-      writer_, "INSERT OR REPLACE INTO allocations VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,0,0,?10)"));
+      writer_,
+      "INSERT OR REPLACE INTO allocations VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,0,0,?10,"
+      "0,0,0,0)"));
   ROTA_CHECK(put_usage_.prepare(writer_, "INSERT OR REPLACE INTO usage VALUES (?1,?2,?3,?4)"));
   ROTA_CHECK(drop_usage_.prepare(writer_, "DELETE FROM usage WHERE project=?1 AND user=?2"));
   ROTA_CHECK(org_.prepare(writer_));
   return close_allocation_.prepare(
       writer_,
-      "UPDATE allocations SET end_us=?5, held_ms=iif(?6 >= 0, ?6, max(0, (?5 - start_us) / 1000))"
+      "UPDATE allocations SET end_us=?5, held_ms=iif(?6 >= 0, ?6, max(0, (?5 - start_us) / 1000)),"
+      " gpu_sampled_ms=?7, gpu_busy_ms=?8, energy_mj=?9, gpu_memory_max_bytes=?10"
       " WHERE job=?1 AND restart=?2 AND growth=?3 AND node=?4");
 }
 
@@ -164,7 +167,9 @@ Result<void> SqliteStore::put(const RequestDrop& row) { return drop_request_.run
 Result<void> SqliteStore::put(const AllocationPut& row) {
   if (row.end)
     return close_allocation_.run(row.run.job.value, row.run.restart, row.run.growth, row.node.value,
-                                 row.end.microseconds, row.held_ms);
+                                 row.end.microseconds, row.held_ms, row.usage.sampled_ms,
+                                 row.usage.busy_ms, row.usage.energy_mj,
+                                 row.usage.memory_max_bytes);
   std::string gpus;
   for (const auto& uuid : row.gpu_uuids) gpus += (gpus.empty() ? "" : ",") + uuid;
   return open_allocation_.run(row.run.job.value, row.run.restart, row.run.growth, row.node.value,

@@ -16,6 +16,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/clock.h"
 #include "common/format.h"
 #include "common/log.h"
 #include "gpud/inventory/nvml_abi.h"
@@ -108,8 +109,9 @@ struct Nvml::State {
   std::atomic<const char*> calling = nullptr;
   std::optional<NvmlMig> mig;
 
-  std::mutex mutex;  // guards `handles`; never held during a call
+  std::mutex mutex;  // guards what follows; never held during a call
   std::map<std::string, NvmlHandle> handles;
+  std::map<std::string, unsigned long long> loads_seen_us;  // the latest load of each GPU
   std::vector<std::string> order;
 
   template <class Function, class... Arguments>
@@ -148,7 +150,9 @@ struct Nvml::State {
   std::int32_t ancestor_level(const Device& a, const Device& b);
   void connect(std::vector<Device>& devices);
   Result<NvmlHandle> handle_of(const std::string& uuid);
-  Result<GpuUsage> usage_of(const std::string& uuid, NvmlHandle device);
+  int memory_used(NvmlHandle device, std::uint64_t& bytes);
+  int utilization_of(NvmlHandle device, std::optional<std::uint32_t>& percent);
+  std::optional<std::vector<ProcessLoad>> loads_of(const std::string& uuid, NvmlHandle device);
   template <class Function>
   int list_processes(const char* name, Function* function, NvmlHandle device,
                      std::map<std::uint32_t, std::uint64_t>& found);
@@ -465,36 +469,29 @@ Result<NvmlHandle> Nvml::State::handle_of(const std::string& uuid) {
   return found->second;
 }
 
-Result<GpuUsage> Nvml::State::usage_of(const std::string& uuid, NvmlHandle device) {
-  GpuUsage usage{.uuid = uuid};
+int Nvml::State::memory_used(NvmlHandle device, std::uint64_t& bytes) {
   NvmlMemoryV2 memory{};
   memory.version = nvml_memory_v2_version;
   int code = CALL(nvmlDeviceGetMemoryInfo_v2, device, &memory);
-  usage.memory_used_bytes = memory.used;
-  if (is_missing(code)) {
-    NvmlMemory older{};
-    code = CALL(nvmlDeviceGetMemoryInfo, device, &older);
-    usage.memory_used_bytes = older.used;
-  }
-  if (code != nvml_success) return error("nvmlDeviceGetMemoryInfo", code);
-  // In MIG mode there is no utilisation: that is no failure.
+  bytes = memory.used;
+  if (!is_missing(code)) return code;
+  NvmlMemory older{};
+  code = CALL(nvmlDeviceGetMemoryInfo, device, &older);
+  bytes = older.used;
+  return code;
+}
+
+/// In MIG mode there is no utilisation: that is no failure.
+int Nvml::State::utilization_of(NvmlHandle device, std::optional<std::uint32_t>& percent) {
   NvmlUtilization utilization{};
-  code = CALL(nvmlDeviceGetUtilizationRates, device, &utilization);
-  if (code != nvml_success && !is_missing(code))
-    return error("nvmlDeviceGetUtilizationRates", code);
-  usage.utilization_percent = code == nvml_success ? std::min(utilization.gpu, 100u) : 0;
-  std::map<std::uint32_t, std::uint64_t> found;
-  code = processes_of(device, found);
-  if (code != nvml_success && !is_missing(code)) {
-    return error("nvmlDeviceGetComputeRunningProcesses", code);
-  }
-  usage.process_count = static_cast<std::uint32_t>(found.size());
-  return usage;
+  const int code = CALL(nvmlDeviceGetUtilizationRates, device, &utilization);
+  if (code == nvml_success) percent = std::min(utilization.gpu, 100u);
+  return is_missing(code) ? nvml_success : code;
 }
 
 Result<GpuUsage> Nvml::usage(const std::string& uuid) const {
-  ROTA_TRY(const NvmlHandle device, state_->handle_of(uuid));
-  return state_->usage_of(uuid, device);
+  ROTA_TRY(GpuSample now, sample(uuid, false));
+  return usage_from(std::move(now));
 }
 
 Result<std::vector<GpuUsage>> Nvml::usage() const {
@@ -559,6 +556,72 @@ Result<bool> Nvml::mig_destroy_compute(const std::string& uuid, std::uint32_t in
 Result<bool> Nvml::mig_destroy(const std::string& uuid, std::uint32_t instance) const {
   ROTA_TRY(const NvmlHandle device, state_->handle_of(uuid));
   return state_->mig->destroy(device, instance);
+}
+
+// ---- samples ----
+
+/// The driver keeps loads of the last seconds; each look takes those that are new since the last.
+std::optional<std::vector<ProcessLoad>> Nvml::State::loads_of(const std::string& uuid,
+                                                              NvmlHandle device) {
+  unsigned long long since = 0;
+  {
+    const std::lock_guard lock(mutex);
+    since = loads_seen_us[uuid];
+  }
+  std::vector<NvmlProcessLoad> buffer(64);
+  unsigned int count = static_cast<unsigned int>(buffer.size());
+  int code = CALL(nvmlDeviceGetProcessUtilization, device, buffer.data(), &count, since);
+  if (code == nvml_insufficient_size) {
+    buffer.resize(std::min(count, 65'536u) + 16);
+    count = static_cast<unsigned int>(buffer.size());
+    code = CALL(nvmlDeviceGetProcessUtilization, device, buffer.data(), &count, since);
+  }
+  if (code == nvml_not_found) return std::vector<ProcessLoad>{};  // nobody has done anything
+  if (code != nvml_success || count > buffer.size()) return std::nullopt;
+  struct Sum {
+    std::uint64_t percent = 0;
+    std::uint64_t count = 0;
+  };
+  std::map<std::uint32_t, Sum> by_pid;
+  for (unsigned int i = 0; i < count; ++i) {
+    Sum& sum = by_pid[buffer[i].pid];
+    sum.percent += std::min(buffer[i].sm, 100u);
+    ++sum.count;
+    since = std::max(since, buffer[i].time_us);
+  }
+  std::vector<ProcessLoad> loads;
+  for (const auto& [pid, sum] : by_pid)
+    loads.push_back({pid, static_cast<std::uint32_t>((sum.percent + sum.count - 1) / sum.count)});
+  const std::lock_guard lock(mutex);
+  loads_seen_us[uuid] = since;
+  return loads;
+}
+
+Result<GpuSample> Nvml::sample(const std::string& uuid, bool with_loads) const {
+  State& s = *state_;
+  ROTA_TRY(const NvmlHandle device, s.handle_of(uuid));
+  GpuSample sample{.uuid = uuid, .at = mono_now()};
+  int code = s.memory_used(device, sample.memory_used_bytes);
+  if (code != nvml_success) return s.error("nvmlDeviceGetMemoryInfo", code);
+  code = s.utilization_of(device, sample.utilization_percent);
+  if (code != nvml_success) return s.error("nvmlDeviceGetUtilizationRates", code);
+  std::map<std::uint32_t, std::uint64_t> found;
+  code = s.processes_of(device, found);
+  if (code != nvml_success && !is_missing(code))
+    return s.error("nvmlDeviceGetComputeRunningProcesses", code);
+  sample.processes_known = code == nvml_success;
+  for (const auto& [pid, bytes] : found) sample.processes.push_back({pid, bytes});
+  // Boards without a sensor say neither; that costs the numbers only.
+  unsigned int milliwatts = 0;
+  if (s.call("nvmlDeviceGetPowerUsage", s.nvml.nvmlDeviceGetPowerUsage, device, &milliwatts) ==
+      nvml_success)
+    sample.power_mw = milliwatts;
+  unsigned long long millijoules = 0;
+  if (s.call("nvmlDeviceGetTotalEnergyConsumption", s.nvml.nvmlDeviceGetTotalEnergyConsumption,
+             device, &millijoules) == nvml_success)
+    sample.energy_mj = millijoules;
+  if (with_loads) sample.loads = s.loads_of(uuid, device);
+  return sample;
 }
 
 }  // namespace rota::gpud

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/result.h"
+#include "gpud/meter/sample.h"
 #include "gpud/mig/instances.h"
 #include "gpud/share/order.h"
 #include "model/gpu.h"
@@ -53,6 +54,8 @@ class Nvml {
   Result<bool> mig_destroy_compute(const std::string& uuid, std::uint32_t instance,
                                    std::uint32_t compute) const;
   Result<bool> mig_destroy(const std::string& uuid, std::uint32_t instance) const;
+  /// All of that, power and energy in one go; `with_loads`: also what each process does.
+  Result<GpuSample> sample(const std::string& uuid, bool with_loads) const;
 
   /// The NVML function that runs now, for the message about one that does not come back; "" if
   /// none.

@@ -179,6 +179,38 @@ static_assert(sizeof(NvmlProcessV3Long) == 32 &&
                   offsetof(NvmlProcessV3Long, used_protected_memory) == 24,
               "layout of the longer process entry of some 535 drivers");
 
+// nvmlDeviceGetProcessUtilization: what one process did in the driver's last sample period.
+typedef struct {
+  unsigned int pid;
+  unsigned long long time_us;
+  unsigned int sm;  // percent, as the next three
+  unsigned int memory;
+  unsigned int encoder;
+  unsigned int decoder;
+} NvmlProcessLoad;
+static_assert(sizeof(NvmlProcessLoad) == 32 && offsetof(NvmlProcessLoad, time_us) == 8 &&
+                  offsetof(NvmlProcessLoad, sm) == 16 && offsetof(NvmlProcessLoad, memory) == 20 &&
+                  offsetof(NvmlProcessLoad, decoder) == 28,
+              "layout of nvmlProcessUtilizationSample_t");
+
+// nvmlDeviceSetMemoryLimits_v1: no version word. No limit is soft 0 and hard nvml_memory_unknown.
+typedef struct {
+  const char* cgroup;  // the directory of a cgroup v2
+  unsigned long long soft_bytes;
+  unsigned long long hard_bytes;
+} NvmlMemoryLimits;
+static_assert(sizeof(NvmlMemoryLimits) == 24 && offsetof(NvmlMemoryLimits, soft_bytes) == 8 &&
+                  offsetof(NvmlMemoryLimits, hard_bytes) == 16,
+              "layout of the argument of nvmlDeviceSetMemoryLimits_v1");
+typedef struct {
+  const char* cgroup;
+  unsigned long long soft_bytes;
+  unsigned long long hard_bytes;
+  unsigned long long used_bytes;
+} NvmlMemoryLimitsNow;
+static_assert(sizeof(NvmlMemoryLimitsNow) == 32 && offsetof(NvmlMemoryLimitsNow, used_bytes) == 24,
+              "layout of the argument of nvmlDeviceGetMemoryLimits_v1");
+
 const char* nvmlErrorString(int result);
 
 // Every other function, once: F(name, arguments).
@@ -218,7 +250,11 @@ const char* nvmlErrorString(int result);
   F(nvmlDeviceGetNumaNodeId, (NvmlHandle device, unsigned int* node))                              \
   F(nvmlDeviceGetMemoryInfo, (NvmlHandle device, NvmlMemory * memory))                             \
   F(nvmlDeviceGetMemoryInfo_v2, (NvmlHandle device, NvmlMemoryV2 * memory))                        \
+  F(nvmlDeviceSetMemoryLimits_v1, (NvmlHandle device, NvmlMemoryLimits * limits))                  \
+  F(nvmlDeviceGetMemoryLimits_v1, (NvmlHandle device, NvmlMemoryLimitsNow * limits))               \
   F(nvmlDeviceGetUtilizationRates, (NvmlHandle device, NvmlUtilization * utilization))             \
+  F(nvmlDeviceGetProcessUtilization, (NvmlHandle device, NvmlProcessLoad * loads,                  \
+                                      unsigned int* count, unsigned long long since_us))           \
   F(nvmlDeviceGetComputeRunningProcesses, (NvmlHandle device, unsigned int* count, void* entries)) \
   F(nvmlDeviceGetComputeRunningProcesses_v2,                                                       \
     (NvmlHandle device, unsigned int* count, void* entries))                                       \

@@ -48,12 +48,6 @@ struct AskedErrand {
   NvmlWorker::GaveUp gave_up;
 };
 
-/// What a sample of one GPU finds. Holders that cannot be read are none: nothing follows from them.
-struct Sampled {
-  Result<GpuUsage> usage;
-  Result<std::vector<GpuProcess>> holders;
-};
-
 struct Opened {
   std::shared_ptr<Nvml> nvml;
   Result<std::vector<Gpu>> gpus;
@@ -119,8 +113,8 @@ struct NvmlWorker::Shared : std::enable_shared_from_this<NvmlWorker::Shared> {
 
   bool sample_asked = false;
   std::vector<std::string> order;
-  std::map<std::string, GpuUsage> usage;
-  std::map<std::string, std::vector<GpuProcess>> holders;
+  std::map<std::string, GpuSample> samples;
+  std::set<std::string> shared;
   std::set<std::string> hanging;  // GPUs with a call that has not come back
   std::set<std::string> failing;  // GPUs whose last sample failed: logged once
 
@@ -133,7 +127,7 @@ struct NvmlWorker::Shared : std::enable_shared_from_this<NvmlWorker::Shared> {
   void sample(Lock& lock, std::uint64_t mine);
   void run_errand(Lock& lock, std::uint64_t mine);
   void note_listing(Opened opened);
-  void note_usage(const std::string& uuid, Sampled sampled);
+  void note_sample(const std::string& uuid, Result<GpuSample> sampled);
   void replace_hanging_thread();
 };
 
@@ -229,11 +223,12 @@ void NvmlWorker::Shared::sample(Lock& lock, std::uint64_t mine) {
     if (stopping) return;
     if (nvml == nullptr || hanging.contains(uuid)) continue;
     Task next{.since = mono_now(), .limit = call_limit, .uuid = uuid};
-    auto result = without_lock(lock, mine, std::move(next), [known = nvml, &uuid] {
-      return Sampled{known->usage(uuid), known->processes(uuid)};
+    const bool with_loads = shared.contains(uuid);
+    auto result = without_lock(lock, mine, std::move(next), [known = nvml, &uuid, with_loads] {
+      return known->sample(uuid, with_loads);
     });
     if (!result) return;
-    note_usage(uuid, *std::move(result));
+    note_sample(uuid, *std::move(result));
   }
 }
 
@@ -257,16 +252,13 @@ void NvmlWorker::Shared::run_errand(Lock& lock, std::uint64_t mine) {
   if (then && !stopping) (*then)();
 }
 
-void NvmlWorker::Shared::note_usage(const std::string& uuid, Sampled sampled) {
-  holders.erase(uuid);
-  if (sampled.holders) holders[uuid] = *std::move(sampled.holders);
-  Result<GpuUsage>& result = sampled.usage;
+void NvmlWorker::Shared::note_sample(const std::string& uuid, Result<GpuSample> result) {
   if (result) {
     if (failing.erase(uuid) > 0) log::info("{} answers again", uuid);
-    usage[uuid] = *std::move(result);
+    samples[uuid] = *std::move(result);
     return;
   }
-  usage.erase(uuid);
+  samples.erase(uuid);
   if (failing.insert(uuid).second) {
     log::warning("{} does not say what it does: {}", uuid, result.error().message());
   }
@@ -296,8 +288,7 @@ void NvmlWorker::Shared::replace_hanging_thread() {
     changed.notify_all();
   } else {
     hanging.insert(task->uuid);
-    usage.erase(task->uuid);
-    holders.erase(task->uuid);
+    samples.erase(task->uuid);
     if (task->gave_up)
       task->gave_up(Error{Errc::timed_out, text});
     else
@@ -384,21 +375,31 @@ void NvmlWorker::look_after() {
   shared_->replace_hanging_thread();
 }
 
-std::vector<GpuHolders> NvmlWorker::last_holders() const {
+void NvmlWorker::set_shared(std::set<std::string> uuids) {
   const Lock lock(shared_->mutex);
+  shared_->shared = std::move(uuids);
+}
+
+std::vector<GpuSample> NvmlWorker::last_samples() const {
+  const Lock lock(shared_->mutex);
+  std::vector<GpuSample> all;
+  for (const std::string& uuid : shared_->order)
+    if (const auto found = shared_->samples.find(uuid); found != shared_->samples.end())
+      all.push_back(found->second);
+  return all;
+}
+
+std::vector<GpuHolders> NvmlWorker::last_holders() const {
   std::vector<GpuHolders> all;
-  for (const auto& [uuid, processes] : shared_->holders) all.push_back({uuid, processes});
+  for (GpuSample& sample : last_samples())
+    if (sample.processes_known)
+      all.push_back({std::move(sample.uuid), std::move(sample.processes)});
   return all;
 }
 
 std::vector<GpuUsage> NvmlWorker::last_usage() const {
-  const Lock lock(shared_->mutex);
   std::vector<GpuUsage> all;
-  for (const std::string& uuid : shared_->order) {
-    if (const auto found = shared_->usage.find(uuid); found != shared_->usage.end()) {
-      all.push_back(found->second);
-    }
-  }
+  for (GpuSample& sample : last_samples()) all.push_back(usage_from(std::move(sample)));
   return all;
 }
 

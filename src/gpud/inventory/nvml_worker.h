@@ -4,11 +4,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "common/result.h"
 #include "common/time.h"
+#include "gpud/meter/sample.h"
 #include "gpud/mig/instances.h"
 #include "gpud/share/order.h"
 #include "model/gpu.h"
@@ -41,6 +43,10 @@ class NvmlWorker {
   std::vector<GpuUsage> last_usage() const;
   /// Who held memory of each GPU in its last sample; a GPU that has not answered is left out.
   std::vector<GpuHolders> last_holders() const;
+  /// The last sample of each GPU, whenever that was; a GPU that has not answered is left out.
+  std::vector<GpuSample> last_samples() const;
+  /// Of which GPUs it matters what each process does: several runs have a part of them.
+  void set_shared(std::set<std::string> uuids);
 
   /// The MIG instances that the last gpus() found, by the UUID of their GPU.
   std::map<std::string, MigSeen> last_instances() const;

@@ -104,7 +104,7 @@ bool RunCgroups::make(std::string& path, bool v2, std::string& trouble) {
 }
 
 std::string RunCgroups::create(std::uint64_t memory_bytes, const std::string& cpus,
-                               const std::string& memory_nodes) {
+                               const std::string& memory_nodes, bool binds_memory) {
   std::string trouble;
   // What is not limited needs no cgroup, unless it is there anyhow: every v1 hierarchy costs.
   if (memory_bytes == 0 && plan_.memory != plan_.tracking) plan_.memory.clear();
@@ -126,7 +126,7 @@ std::string RunCgroups::create(std::uint64_t memory_bytes, const std::string& cp
   }
   if (make(plan_.cpuset, plan_.cpuset_v2, trouble) && !cpus.empty()) {
     int error = file_write(plan_.cpuset + "/cpuset.cpus", cpus);
-    if (error == 0 && !plan_.cpuset_v2)
+    if (error == 0 && (!plan_.cpuset_v2 || binds_memory))
       error = file_write(plan_.cpuset + "/cpuset.mems", memory_nodes);
     cpus_bound_ = error == 0;
     if (error != 0) {

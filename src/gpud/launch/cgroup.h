@@ -18,9 +18,10 @@ class RunCgroups {
   explicit RunCgroups(const CgroupPlan& plan) : plan_(plan) {}
 
   /// Makes the directories and sets the limits (0 and "": none). Goes on after a failure, without
-  /// what failed; says what is missing, "" when nothing is.
+  /// what failed; says what is missing, "" when nothing is. `binds_memory`: to `memory_nodes`; else
+  /// they are only what a v1 cpuset has to name.
   std::string create(std::uint64_t memory_bytes, const std::string& cpus,
-                     const std::string& memory_nodes);
+                     const std::string& memory_nodes, bool binds_memory = false);
 
   /// Closes the other GPUs' device files to the run. Says why it cannot, "" when it has.
   std::string confine(const DeviceGate& devices);

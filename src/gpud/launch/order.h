@@ -53,6 +53,15 @@ struct DeviceGate {
   }
 };
 
+/// Which NUMA nodes a run's memory comes from.
+struct MemoryBinding {
+  std::vector<std::uint32_t> nodes;  // none: any
+  bool strict = false;               // from nowhere else; else: first from there
+
+  friend bool operator==(const MemoryBinding&, const MemoryBinding&) = default;
+  static auto fields(auto& m) { return std::tie(m.nodes, m.strict); }
+};
+
 /// One process to start.
 struct TaskOrder {
   std::string stdout_path;
@@ -83,12 +92,13 @@ struct StepOrder {
   bool slurm_environment = false;
   DeviceGate devices;
   ShareOrder share;
+  MemoryBinding memory;
 
   friend bool operator==(const StepOrder&, const StepOrder&) = default;
   static auto fields(auto& m) {
     return std::tie(m.launch, m.cpus, m.cpu_list, m.groups, m.tasks, m.cgroups, m.memory_nodes,
                     m.boot_id, m.spool_dir, m.script_path, m.kill_wait_ms, m.slurm_environment,
-                    m.devices, m.share);
+                    m.devices, m.share, m.memory);
   }
 };
 
@@ -115,13 +125,17 @@ struct StepReport {
 
 /// What rgpud tells rstepd.
 struct StepCommand {
-  std::int32_t signal = 0;       // 0: end the run; else deliver this to its processes
-  std::int32_t end_signal = 0;   // with which the end begins; 0: SIGTERM
-  std::int64_t grace_ms = -1;    // from it to SIGKILL; below 0: the kill wait
-  std::vector<GpuHolders> held;  // not empty: only this news of its shared GPUs
+  std::int32_t signal = 0;           // 0: end the run; else deliver this to its processes
+  std::int32_t end_signal = 0;       // with which the end begins; 0: SIGTERM
+  std::int64_t grace_ms = -1;        // from it to SIGKILL; below 0: the kill wait
+  std::vector<GpuHolders> held;      // not empty: only this news of its shared GPUs
+  std::vector<GpuCeiling> ceilings;  // with it: what it may hold of them now
+  std::string evicted;               // not "": end the run, for it holds what is owed to others
 
   friend bool operator==(const StepCommand&, const StepCommand&) = default;
-  static auto fields(auto& m) { return std::tie(m.signal, m.end_signal, m.grace_ms, m.held); }
+  static auto fields(auto& m) {
+    return std::tie(m.signal, m.end_signal, m.grace_ms, m.held, m.ceilings, m.evicted);
+  }
 };
 
 /// Longer ones are not sent: some thousands of processes on the GPUs of one job.

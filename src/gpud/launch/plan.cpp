@@ -105,6 +105,26 @@ Result<DeviceGate> gate_for(const proto::LaunchRun& launch, const std::vector<Mi
   return gate;
 }
 
+/// The NUMA nodes of its GPUs and of the cores that it is bound to. Where that is all there are, or
+/// nothing is known, nothing is bound.
+MemoryBinding plan_memory(const StepOrder& order, const NodeFacts& facts) {
+  MemoryBinding binding;
+  if (facts.bind_memory == "none" || order.cpu_list.empty()) return binding;
+  std::set<std::int32_t> all, near;
+  for (const Cpu& cpu : facts.cpus) {
+    all.insert(cpu.numa_node);
+    if (std::ranges::binary_search(order.cpus, cpu.index)) near.insert(cpu.numa_node);
+  }
+  for (const Gpu& gpu : facts.gpus)
+    if (std::ranges::find(order.launch.gpu_uuids, gpu.uuid) != order.launch.gpu_uuids.end() &&
+        all.contains(gpu.numa_node))
+      near.insert(gpu.numa_node);
+  if (near.contains(-1) || near.size() == all.size()) return binding;
+  binding.nodes.assign(near.begin(), near.end());
+  binding.strict = facts.bind_memory == "strict";
+  return binding;
+}
+
 /// The shares of a job that has parts of GPUs; none for one with whole ones.
 Result<ShareOrder> plan_share(const proto::LaunchRun& launch, const NodeFacts& facts) {
   ShareOrder share;
@@ -124,11 +144,19 @@ Result<ShareOrder> plan_share(const proto::LaunchRun& launch, const NodeFacts& f
     GpuShare& own = share.gpus.emplace_back();
     own.uuid = uuid;
     own.limit_bytes = share_limit(gpu->memory_bytes, part.gpu_share, part.gpu_memory_mib);
+    if (part.gpu_share_limit == 0 && part.gpu_memory_limit_mib == 0) continue;
+    own.request_bytes = own.limit_bytes;
+    own.limit_bytes =
+        std::max(own.request_bytes,
+                 share_limit(gpu->memory_bytes, part.gpu_share_limit, part.gpu_memory_limit_mib));
   }
   share.directory = facts.scripts_dir + '/' + run_name(launch.run) + share_suffix;
   share.shim_dir = facts.shares.shim_dir;
   share.real_cuda = facts.shares.driver.cuda;
   share.real_nvml = facts.shares.driver.nvml;
+  share.driver_limits = facts.shares.driver_limits;
+  for (char** variable = environ; share.driver_limits && *variable != nullptr; ++variable)
+    share.driver_environment.emplace_back(*variable);
   return share;
 }
 
@@ -164,6 +192,7 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
   if (facts.binds_cpus) order.cpu_list = idset_format(order.cpus);
   order.cgroups = facts.cgroups.plan_for(run_name(run));
   order.memory_nodes = facts.cgroups.memory_nodes;
+  order.memory = plan_memory(order, facts);
   order.boot_id = facts.boot_id;
   order.spool_dir = facts.spool_dir;
   order.script_path = facts.scripts_dir + '/' + run_name(run);

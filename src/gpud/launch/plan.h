@@ -5,6 +5,7 @@
 
 #include "common/result.h"
 #include "common/time.h"
+#include "gpud/agent.h"
 #include "gpud/launch/cgroup_host.h"
 #include "gpud/launch/order.h"
 #include "gpud/mig/instances.h"
@@ -18,6 +19,7 @@ namespace rota::gpud {
 struct ShareFacts {
   std::string shim_dir;  // "": this rgpud has no shim, and refuses such jobs
   DriverFiles driver;
+  bool driver_limits = false;  // of ShareOrder
 };
 
 /// What does not change between the runs of one rgpud.
@@ -30,8 +32,11 @@ struct NodeFacts {
   std::vector<Gpu> gpus;
   ShareFacts shares;
   MigMinors caps;
-  bool binds_cpus = true;    // false on a described machine, whose CPUs are not there
-  bool closes_gpus = false;  // jobs may open the files of their own GPUs only
+  bool binds_cpus = true;            // false on a described machine, whose CPUs are not there
+  bool closes_gpus = false;          // jobs may open the files of their own GPUs only
+  std::vector<Cpu> cpus;             // as the Agent has them
+  std::string bind_memory = "none";  // node.bind_memory
+  Duration burst_grace = std::chrono::seconds(10);  // of BurstRoom
 };
 
 /// Everything rstepd needs, looked up and spelled out. Fails with launch_failed and the reason when

@@ -20,6 +20,7 @@
 #include "gpud/launch/record.h"
 #include "gpud/launch/script.h"
 #include "gpud/launch/task.h"
+#include "gpud/share/driver_limit.h"
 #include "gpud/share/stage.h"
 
 namespace rota::gpud {
@@ -98,8 +99,10 @@ bool Supervisor::run(bool may_go_on) {
   if (order_.tasks.empty()) {
     all_started();
   } else {
+    const bool strict = order_.memory.strict;
     std::string trouble =
-        cgroups_.create(order_.launch.part.memory_bytes, order_.cpu_list, order_.memory_nodes);
+        cgroups_.create(order_.launch.part.memory_bytes, order_.cpu_list,
+                        strict ? number_list(order_.memory.nodes) : order_.memory_nodes, strict);
     if (!trouble.empty()) link_.send(report(StepReport::Kind::note, std::move(trouble)));
     if (trouble = cgroups_.confine(order_.devices); !trouble.empty())
       trouble = "cannot confine the job to its GPUs: " + trouble;
@@ -112,6 +115,7 @@ bool Supervisor::run(bool may_go_on) {
   }
   while (!done()) wait_for_event();
   kill_rest();
+  if (order_.share.by_driver) clear_driver_limits(order_.share, order_.cgroups.tracking);
   if (share_ != nullptr) {
     share_.reset();
     unstage_share(order_.share);
@@ -120,13 +124,39 @@ bool Supervisor::run(bool may_go_on) {
   return report_end(verdict(), may_go_on && leftover_.empty() && asked_to_end == 0);
 }
 
+/// "0,1", as the kernel reads it.
+std::string Supervisor::number_list(const std::vector<std::uint32_t>& numbers) {
+  std::string text;
+  for (const std::uint32_t number : numbers)
+    text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
 StepReport Supervisor::report(StepReport::Kind kind, std::string detail) const {
   return {kind, order_.launch.run, start_time_, {}, std::move(detail)};
+}
+
+/// Whether the driver itself holds the run to its parts of GPUs. Where it should and does not, the
+/// shim has to; and where the run may hold more at times: the driver shows a program what it may
+/// hold as the GPU's memory, which must not change under it.
+bool Supervisor::limit_by_driver() {
+  ShareOrder& share = order_.share;
+  const auto bursts = [](const GpuShare& gpu) { return gpu.request_bytes != 0; };
+  if (std::ranges::any_of(share.gpus, bursts)) return false;
+  if (!share.driver_limits || !order_.cgroups.tracking_v2 || order_.cgroups.tracking.empty())
+    return false;
+  const std::string why = set_driver_limits(share, order_.cgroups.tracking);
+  share.by_driver = why.empty();
+  if (!share.by_driver)
+    link_.send(report(StepReport::Kind::note,
+                      "the driver does not limit its part of a GPU, so librota_gpu does: " + why));
+  return share.by_driver;
 }
 
 /// One sentence when the run's parts of GPUs cannot be watched over; "" when they are, or are none.
 std::string Supervisor::open_share() {
   if (order_.share.empty()) return {};
+  if (limit_by_driver()) return {};
   std::string note;
   std::string trouble = stage_share(order_.share, order_.launch.payload.environment, note);
   if (!trouble.empty()) return trouble;
@@ -331,7 +361,13 @@ void Supervisor::check_deadlines() {
 
 void Supervisor::obey() {
   while (const auto command = link_.receive()) {
+    if (!command->evicted.empty()) {
+      begin_end(EndCause::out_of_memory, command->evicted);
+      continue;
+    }
     if (!command->held.empty()) {
+      for (const GpuCeiling& ceiling : command->ceilings)
+        if (share_ != nullptr) share_->books().set_ceiling(ceiling);
       judge_share(command->held);
       continue;
     }

@@ -41,7 +41,9 @@ class Supervisor {
   };
 
   StepReport report(StepReport::Kind kind, std::string detail = {}) const;
+  static std::string number_list(const std::vector<std::uint32_t>& numbers);
   std::string open_share();
+  bool limit_by_driver();
   void judge_share(const std::vector<GpuHolders>& held);
   void launch_next();
   void launch_answered();

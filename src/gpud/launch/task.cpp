@@ -6,9 +6,11 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -64,6 +66,27 @@ void set_affinity(const std::vector<std::uint32_t>& cpus) {
   for (const std::uint32_t cpu : cpus)
     if (cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
   ::sched_setaffinity(0, sizeof set, &set);
+}
+
+/// For all that the task and its children allocate. An older kernel knows only one node to prefer.
+int set_memory_policy(const MemoryBinding& binding) {
+  if (binding.nodes.empty()) return 0;
+  constexpr std::size_t bits = 8 * sizeof(unsigned long);
+  constexpr std::size_t words = 1024 / bits;  // as many nodes as a kernel can have
+  std::array<unsigned long, words> mask{};
+  for (const std::uint32_t node : binding.nodes)
+    if (node < 1024) mask[node / bits] |= 1ul << (node % bits);
+  constexpr int mode_preferred = 1, mode_bind = 2, mode_preferred_many = 5;
+  const auto set = [&mask](int mode) {
+    return ::syscall(SYS_set_mempolicy, mode, mask.data(), 1024 + 1) == 0 ? 0 : errno;
+  };
+  if (binding.strict) return set(mode_bind);
+  if (set(mode_preferred_many) == 0) return 0;
+  mask.fill(0);
+  const std::uint32_t first = binding.nodes.front() % 1024;
+  mask[first / bits] |= 1ul << (first % bits);
+  set(mode_preferred);  // a wish that is not heard harms nobody
+  return 0;
 }
 
 /// A hard limit that we may not raise is lowered to what is possible: the job runs all the same.
@@ -180,6 +203,8 @@ Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& 
   default_signals();
   if (const int error = cgroups.join(cloned)) return node_failed("enter the job's cgroup", error);
   if (!order.cpu_list.empty() && !cgroups.binds_cpus()) set_affinity(order.cpus);
+  if (const int error = set_memory_policy(order.memory))
+    return node_failed("bind its memory to NUMA nodes", error);
   if (is_spared_by_oom_killer) file_write("/proc/self/oom_score_adj", "0");
   set_limits(launch.payload.limits);
   if (const int error = enter_share(order.share))

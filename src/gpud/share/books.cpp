@@ -63,6 +63,7 @@ ShareBooks::ShareBooks(RotaRules& rules, RotaCounts& counts, std::vector<GpuShar
     std::memcpy(rules_.gpus[i].uuid, uuid->data(), uuid->size());
     rules_.gpus[i].limit_bytes = shares_[i].limit_bytes;
     rules_.gpus[i].context_bytes = shares_[i].context_bytes;
+    rules_.gpus[i].ceiling_bytes = shares_[i].request_bytes;
   }
   rules_.gpu_count = static_cast<std::uint32_t>(shares_.size());
   rules_.version = rota_region_version;
@@ -136,6 +137,11 @@ void ShareBooks::set_excess(std::uint32_t gpu, std::uint32_t slot, std::uint64_t
   const std::uint64_t excess = held > counted ? held - counted : 0;
   store(rules_.excess[gpu][slot], std::min(excess, owner.seen[gpu]));
   owner.seen[gpu] = excess;
+}
+
+void ShareBooks::set_ceiling(const GpuCeiling& ceiling) {
+  for (std::size_t i = 0; i < shares_.size(); ++i)
+    if (shares_[i].uuid == ceiling.uuid) store(rules_.gpus[i].ceiling_bytes, ceiling.bytes);
 }
 
 std::uint64_t ShareBooks::tolerated(std::uint64_t limit_bytes) {

@@ -60,6 +60,9 @@ class ShareBooks {
   std::optional<ShareBreach> sample(const std::vector<std::vector<GpuProcess>>& held,
                                     const std::function<bool(std::uint32_t)>& is_ours);
 
+  /// From now on no allocation goes beyond it; what is held already stays.
+  void set_ceiling(const GpuCeiling& ceiling);
+
   /// What the job may hold before it is ended: 2 % or 256 MiB more than its limit.
   static std::uint64_t tolerated(std::uint64_t limit_bytes);
 

@@ -31,9 +31,21 @@ struct GpuShare {
   std::string uuid;               // "GPU-8f4c..."
   std::uint64_t limit_bytes = 0;  // rota_region_no_limit: the whole GPU
   std::uint64_t context_bytes = 305ull << 20;
+  std::uint64_t request_bytes = 0;  // guaranteed, the rest is lent; 0: the limit
 
   friend bool operator==(const GpuShare&, const GpuShare&) = default;
-  static auto fields(auto& m) { return std::tie(m.uuid, m.limit_bytes, m.context_bytes); }
+  static auto fields(auto& m) {
+    return std::tie(m.uuid, m.limit_bytes, m.context_bytes, m.request_bytes);
+  }
+};
+
+/// What the job may hold of a GPU at the moment.
+struct GpuCeiling {
+  std::string uuid;
+  std::uint64_t bytes = 0;
+
+  friend bool operator==(const GpuCeiling&, const GpuCeiling&) = default;
+  static auto fields(auto& m) { return std::tie(m.uuid, m.bytes); }
 };
 
 /// Of the directory of a run's shares, which lies beside its script and is named after the run.
@@ -46,12 +58,16 @@ struct ShareOrder {
   std::string shim_dir;   // our libcuda.so.1, libnvidia-ml.so.1 and rota-gpuprobe
   std::string real_cuda;  // the driver's; "": there is none
   std::string real_nvml;
-  bool mounts = false;  // the tasks have a mount namespace each; decided by rstepd
+  bool mounts = false;         // the tasks have a mount namespace each; decided by rstepd
+  bool driver_limits = false;  // the driver may be able to do it without the shim
+  bool by_driver = false;      // it does; decided by rstepd
+  std::vector<std::string> driver_environment;  // rgpud's, in which NVML works
 
   bool empty() const { return gpus.empty(); }
   friend bool operator==(const ShareOrder&, const ShareOrder&) = default;
   static auto fields(auto& m) {
-    return std::tie(m.gpus, m.directory, m.shim_dir, m.real_cuda, m.real_nvml, m.mounts);
+    return std::tie(m.gpus, m.directory, m.shim_dir, m.real_cuda, m.real_nvml, m.mounts,
+                    m.driver_limits, m.by_driver, m.driver_environment);
   }
 };
 

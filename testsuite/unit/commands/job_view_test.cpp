@@ -40,6 +40,28 @@ JOBID NAME  USER PROJECT KIND  PRIORITY STATE       TIME GPUS NODES NODELIST(REA
 )");
 }
 
+TEST(JobTable, IsLongWithWhatTheGpusDo) {
+  Table table = job_table(true);
+  JobView idle = running_job();
+  idle.usage = {.sampled_ms = 1000, .idle_ms = 600'000, .energy_mj = 5'400'000'000'000};
+  idle.idle_since = idle.start_time;
+  for (const JobView& job : {running_job(), waiting_job(), idle}) add_row(table, job, true);
+  EXPECT_EQ("\n" + table.render({}), R"(
+JOBID NAME  USER PROJECT KIND  PRIORITY STATE       TIME GPUS GPU% MEAN% GPUMEM MAXGPUMEM POWER  ENERGY  IDLE NODES NODELIST(REASON)
+   12 train ada  vision  train       50 RUNNING 01:02:03    2  93%   90%  48GiB     52GiB  513W   517Wh     -     2 dgx[1-2]
+   13 big   bob  default train       50 PENDING     0:00   16    -     -      -         -     -       -     -     1 (Resources: asks for 16 GPUs, 6 are free)
+   12 train ada  vision  train       50 RUNNING 01:02:03    2   0%    0%     0B        0B    0W 1500kWh 10:00     2 dgx[1-2]
+)");
+}
+
+TEST(JobText, TellsAllThatIsKnown) {
+  const std::string text = job_text(running_job());
+  for (const char* line :
+       {"id: 12\n", "state: RUNNING\n", "gpu_utilization: 93%\n", "gpu_energy: 517Wh\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << text;
+  EXPECT_EQ(job_text(waiting_job()).find("gpu_utilization"), std::string::npos);
+}
+
 TEST(JobFormat, LettersAreSlurms) {
   EXPECT_EQ(
       line_of("%i %j %u %U %a %T %t %M %l %L %b %D %N %C", running_job()),
@@ -120,7 +142,20 @@ TEST(JobJson, ARunningJob) {
       R"("expected_start_time":null,"nodelist":null,"exclude":null,"constraint":null,)"
       R"("nodes_min":2,"nodes_max":null,)"
       R"("topology":"preferred:rack","placement_level":"rack","placement":"b1/r2",)"
-      R"("segment":null})");
+      R"("segment":null,)"
+      R"("gpu_usage":{"sampled_gpu_seconds":7446,"busy_gpu_seconds":6701.4,)"
+      R"("energy_joules":1861500,"utilization_percent":93,"memory_bytes":51539607552,)"
+      R"("memory_max_bytes":55834574848,"power_watts":512.5,"idle_seconds":0},"idle_since":null})");
+}
+
+TEST(JobJson, AnIdleJob) {
+  JobView idle = running_job();
+  idle.usage.idle_ms = 90'500;
+  idle.idle_since = idle.start_time;
+  const std::string json = json_of(idle);
+  EXPECT_NE(json.find(R"("idle_seconds":90.5},"idle_since":"2026-11-16T02:01:00Z"})"),
+            std::string::npos)
+      << json;
 }
 
 TEST(JobJson, AWaitingJob) {
@@ -135,7 +170,8 @@ TEST(JobJson, AWaitingJob) {
       R"("expected_start_time":"2026-11-16T03:00:00Z",)"
       R"("nodelist":"dgx[1-4]","exclude":"dgx2","constraint":"v100&lab",)"
       R"("nodes_min":null,"nodes_max":null,)"
-      R"("topology":null,"placement_level":null,"placement":null,"segment":null})");
+      R"("topology":null,"placement_level":null,"placement":null,"segment":null,"gpu_usage":null,)"
+      R"("idle_since":null})");
 }
 
 TEST(JobJson, HowAJobEnded) {

@@ -26,6 +26,14 @@ inline JobView running_job() {
   job.spec.topology.edit().preferred = "rack";
   job.place_level = "rack";
   job.place = "b1/r2";
+  job.usage = {.sampled_ms = 7'446'000,
+               .busy_ms = 6'701'400,
+               .idle_ms = 0,
+               .energy_mj = 1'861'500'000,
+               .power_mw = 512'500,
+               .utilization_percent = 93,
+               .memory_bytes = 48ull << 30,
+               .memory_max_bytes = 52ull << 30};
   return job;
 }
 

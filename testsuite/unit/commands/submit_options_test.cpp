@@ -16,8 +16,11 @@ std::string text_of(const JobSpec& spec) {
       format("{} in {}, {}, {} nodes, {} tasks, {}+{} GPUs", spec.name,
              spec.project.empty() ? "default" : spec.project, name_of(spec.kind), spec.node_count,
              spec.task_count, spec.task.gpu_count, spec.node.gpu_count);
-  if (spec.task.gpu_share != 0) text += format(", share {}", spec.task.gpu_share);
-  if (spec.task.gpu_memory_mib != 0) text += format(", {} MiB", spec.task.gpu_memory_mib);
+  const auto limit = [](std::uint32_t above) { return above != 0 ? format(":{}", above) : ""; };
+  if (spec.task.gpu_share != 0)
+    text += format(", share {}{}", spec.task.gpu_share, limit(spec.task.gpu_share_limit));
+  if (spec.task.gpu_memory_mib != 0)
+    text += format(", {}{} MiB", spec.task.gpu_memory_mib, limit(spec.task.gpu_memory_limit_mib));
   if (spec.task.uses_mig())
     text += format(", mig {}:{}", spec.task.mig_profile, spec.task.mig_count);
   if (spec.node.memory_bytes != 0) text += format(", {} bytes", spec.node.memory_bytes);
@@ -195,11 +198,24 @@ TEST(SubmitOptions, MigInstances) {
             "place of GPUs, leave one out");
 }
 
+TEST(SubmitOptions, PartsOfGpusWithALimitAbove) {
+  const std::string plain = "job.sh in default, train, 0 nodes, 1 tasks, 1+0 GPUs, ";
+  EXPECT_EQ(line("-g 0.25:0.8"), plain + "share 250000:800000");
+  EXPECT_EQ(line("-g 0.25:1"), plain + "share 250000:1000000");
+  EXPECT_EQ(line("-g 0.25:0.8 -g 0.5"), plain + "share 500000");
+  EXPECT_EQ(line("--gpu-memory=20G:30G"), plain + "20480:30720 MiB");
+  EXPECT_EQ(line("--gpu-memory=100:200"), plain + "100:200 MiB");
+  EXPECT_EQ(line("-g 0.5:0.25"),
+            "--gpus-per-task: '0.5:0.25': a limit is at least the share, and at most 1");
+  EXPECT_EQ(line("-g 0.5:1.5"),
+            "--gpus-per-task: '0.5:1.5': a limit is at least the share, and at most 1");
+  EXPECT_EQ(line("-g 2:3"),
+            "--gpus-per-task: '2:3': a limit stands above a share of a GPU: -g 0.25:0.8");
+  EXPECT_EQ(line("--gpu-memory=30G:20G"),
+            "--gpu-memory: '30G:20G': a limit is at least what is asked for");
+}
+
 TEST(SubmitOptions, ValuesThatALaterReleaseWillKnow) {
-  EXPECT_EQ(
-      line("-g 0.25:0.8"),
-      "--gpus-per-task: '0.25:0.8': a limit above the share that is asked for is not available "
-      "in this release; give a number");
   EXPECT_EQ(
       line("--gpus=a100:2"),
       "--gpus: 'a100:2': choosing a GPU type is not available in this release; give a number");

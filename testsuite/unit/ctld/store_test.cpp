@@ -121,16 +121,19 @@ TEST_F(StoreTest, AllocationsCloseWithWhatWasHeld) {
   ASSERT_TRUE(store->commit({row}));
   row.end = {9'000'000};
   row.held_ms = -1;  // placed by a former controller: by the dates
+  row.usage = {.sampled_ms = 16'000, .busy_ms = 9'000, .energy_mj = 70, .memory_max_bytes = 5};
   ASSERT_TRUE(store->commit({row}));
   // Read by a second connection, as a report would.
   const std::string command =
-      "sqlite3 " + path() + " 'SELECT gpu_count, gpu_amount, held_ms FROM allocations' 2>/dev/null";
+      "sqlite3 " + path() +
+      " 'SELECT gpu_count, gpu_amount, held_ms, gpu_sampled_ms, gpu_busy_ms, energy_mj,"
+      " gpu_memory_max_bytes FROM allocations' 2>/dev/null";
   if (system("command -v sqlite3 >/dev/null") != 0) GTEST_SKIP() << "no sqlite3 program";
   FILE* pipe = popen(command.c_str(), "r");
   char line[100] = "";
   ASSERT_NE(fgets(line, sizeof line, pipe), nullptr);
   pclose(pipe);
-  EXPECT_STREQ(line, "2|1000000|8000\n");
+  EXPECT_STREQ(line, "2|1000000|8000|16000|9000|70|5\n");
 }
 
 TEST_F(StoreTest, ThePastComesBackAsFarAsAskedFor) {

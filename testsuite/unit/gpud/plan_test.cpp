@@ -175,5 +175,56 @@ TEST(Plan, RefusesWhatCannotRunHere) {
   EXPECT_EQ(plan(launch).error().code, Errc::unsupported);
 }
 
+/// Four cores on each of two NUMA nodes, a GPU near each, and one that nobody knows of.
+std::string memory_of(const std::string& wish, std::vector<std::uint32_t> cpus,
+                      std::vector<std::string> gpus) {
+  NodeFacts facts;
+  facts.name = "n1";
+  facts.bind_memory = wish;
+  for (std::uint32_t i = 0; i < 8; ++i) facts.cpus.push_back({i, i < 4 ? 0 : 1});
+  facts.gpus.resize(3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    facts.gpus[i].uuid = "GPU-" + std::to_string(i);
+    facts.gpus[i].numa_node = i < 2 ? static_cast<std::int32_t>(i) : -1;
+  }
+  auto launch = sample(LaunchMode::tasks, 1);
+  launch.gpu_uuids = std::move(gpus);
+  const auto order =
+      plan_step(std::move(launch), std::move(cpus), {}, facts, NodeSettings{}, WallTime{1});
+  if (!order) return order.error().detail;
+  std::string text = order->memory.strict ? "strict" : "";
+  for (const std::uint32_t node : order->memory.nodes) text += ' ' + std::to_string(node);
+  return text;
+}
+
+TEST(Plan, MemoryComesFromNearTheGpusAndCores) {
+  EXPECT_EQ(memory_of("prefer", {0, 1}, {}), " 0");
+  EXPECT_EQ(memory_of("prefer", {4}, {"GPU-1"}), " 1");
+  EXPECT_EQ(memory_of("strict", {4}, {"GPU-1"}), "strict 1");
+  EXPECT_EQ(memory_of("prefer", {4}, {"GPU-2"}), " 1");  // where that GPU is nobody knows
+  EXPECT_EQ(memory_of("prefer", {4}, {"GPU-0"}), "");    // all that there is
+  EXPECT_EQ(memory_of("prefer", {3, 4}, {}), "");
+  EXPECT_EQ(memory_of("none", {4}, {"GPU-1"}), "");
+  EXPECT_EQ(memory_of("strict", {}, {"GPU-1"}), "");  // not bound to cores
+}
+
+TEST(Plan, ALimitAboveTheShare) {
+  auto launch = sample(LaunchMode::tasks, 1);
+  launch.gpu_uuids = {gpu_uuids[0]};
+  launch.part.gpu_share = 250'000;
+  launch.part.gpu_share_limit = 800'000;
+  const auto share = plan(launch);
+  ASSERT_TRUE(share);
+  EXPECT_EQ(share->share.gpus[0].request_bytes >> 20, 8127u);
+  EXPECT_EQ(share->share.gpus[0].limit_bytes >> 20, 26008u);
+  launch.part.gpu_memory_mib = 1000;
+  launch.part.gpu_share_limit = 0;
+  launch.part.gpu_memory_limit_mib = 2000;
+  const auto memory = plan(launch);
+  ASSERT_TRUE(memory);
+  EXPECT_EQ(memory->share.gpus[0].request_bytes >> 20, 1000u);
+  EXPECT_EQ(memory->share.gpus[0].limit_bytes >> 20, 2000u);
+}
+
 }  // namespace
 }  // namespace rota::gpud

@@ -419,6 +419,20 @@ TEST_F(RootStep, TheFirstVersionOfCgroupsWillDo) {
   }
 }
 
+// Half of the described machine is node 0, which every machine has.
+TEST_F(RootStep, MemoryIsBoundNearTheCpus) {
+  rgpud.facts().cpus = {{0, 0}, {1, 1}};
+  for (const auto& [wish, policy] :
+       {std::pair("prefer", "prefer"), std::pair("strict", "bind"), std::pair("none", "default")}) {
+    rgpud.facts().bind_memory = wish;
+    auto launch = rgpud.batch("#!/bin/sh\nhead -n 1 /proc/self/numa_maps | cut -d' ' -f 2-3\n");
+    auto step = rgpud.start(launch, {}, {0});
+    EXPECT_EQ(rgpud.end_of(step), "exited 0");
+    EXPECT_TRUE(rgpud.read("out").starts_with(policy)) << wish << ": " << rgpud.read("out");
+    EXPECT_EQ(step.notes, std::vector<std::string>{});
+  }
+}
+
 TEST_F(RootStep, CpusAreBoundAndCgroupsRemoved) {
   const CgroupBase& base = rgpud.facts().cgroups;
   if (base.cpuset.empty()) GTEST_SKIP() << base.trouble;

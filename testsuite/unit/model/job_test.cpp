@@ -300,5 +300,34 @@ TEST(JobFilter, EndedJobsNeedToBeMeant) {
             "13");
 }
 
+TEST(ValidateSpec, ALimitStandsAboveAPartOfAGpu) {
+  const auto after = [](std::uint32_t share, std::uint32_t share_limit, std::uint32_t memory,
+                        std::uint32_t memory_limit) {
+    return spec_after([=](JobSpec& spec) {
+      spec.task.gpu_count = 1;
+      spec.task.gpu_share = share;
+      spec.task.gpu_share_limit = share_limit;
+      spec.task.gpu_memory_mib = memory;
+      spec.task.gpu_memory_limit_mib = memory_limit;
+    });
+  };
+  const auto wrong = [](const std::string& why) { return "invalid job: " + why; };
+  EXPECT_EQ(after(250'000, 800'000, 0, 0), "good");
+  EXPECT_EQ(after(250'000, 1'000'000, 0, 0), "good");
+  EXPECT_EQ(after(0, 0, 100, 200), "good");
+  EXPECT_EQ(after(250'000, 200'000, 0, 0),
+            wrong("the limit above a share of a GPU is 0.2, it must be the share or more and at "
+                  "most 1"));
+  EXPECT_EQ(after(250'000, 1'000'001, 0, 0),
+            wrong("the limit above a share of a GPU is 1.000001, it must be the share or more and "
+                  "at most 1"));
+  for (const std::uint32_t memory : {200u, 0u})
+    EXPECT_EQ(after(memory == 0 ? 500'000 : 0, 0, memory, 100),
+              wrong("the limit above the memory of a GPU is 100 MiB, it must be what is asked for "
+                    "or more, and at most 16777216"));
+  EXPECT_EQ(after(0, 500'000, 0, 0),
+            wrong("a limit stands above a part of a GPU: ask for a part as well"));
+}
+
 }  // namespace
 }  // namespace rota
