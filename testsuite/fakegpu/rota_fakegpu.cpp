@@ -12,8 +12,7 @@
 #include "common/format.h"
 #include "common/result.h"
 #include "common/units.h"
-#include "description.h"
-#include "state.h"
+#include "inject.h"
 
 namespace rota::fakegpu {
 namespace {
@@ -27,9 +26,19 @@ constexpr std::string_view usage_text =
     "  set GPU KEY=VALUE...                utilization, memory-utilization (percent), memory-used\n"
     "                                      (beside the processes'; 4GiB), temperature, power "
     "(mW),\n"
-    "                                      fabric (up or down: the NVSwitches)\n"
+    "                                      fabric (up or down: the NVSwitches), clock-reasons\n"
+    "                                      (NVML's bits), recovery-action (field 230), sram\n"
+    "                                      (exceeded or good)\n"
     "  add-process GPU PID SIZE [graphics] a process that holds SIZE of the GPU's memory\n"
     "  remove-process GPU PID\n"
+    "  xid GPU NUMBER [pid=PID] [instance=ID]\n"
+    "                                      an Xid, told to who waits for events; prints the line\n"
+    "                                      that the kernel logs with it\n"
+    "  ecc GPU corrected|uncorrected COUNT [sram]\n"
+    "                                      so many more errors of the memory\n"
+    "  remap GPU pending|failed|none       rows to remap, or on older GPUs pages to retire\n"
+    "  link GPU N up|down                  an NVLink\n"
+    "  reset GPU                           fails while a process has it\n"
     "  lose GPU | restore GPU              the GPU has fallen off the bus, or is back\n"
     "  hang CALL [GPU]                     the NVML function does not come back ('*': none does)\n"
     "  fail CALL CODE [GPU]                the NVML function returns CODE\n"
@@ -39,12 +48,7 @@ constexpr std::string_view usage_text =
     "from\n"
     "the description $ROTA_FAKEGPU (with $ROTA_FAKEGPU_NODE and $ROTA_FAKEGPU_COUNT) if need be.\n";
 
-using Arguments = std::vector<std::string>;
-
-struct Node {
-  FakeDescription machine{};
-  FakeState* state = nullptr;
-};
+}  // namespace
 
 Error usage_error(std::string detail) { return Error{Errc::usage, std::move(detail)}; }
 
@@ -62,6 +66,8 @@ Result<std::vector<std::uint32_t>> gpus_named(const Node& node, const std::strin
   return found;
 }
 
+namespace {
+
 Result<void> show(Node& node, const Arguments&) {
   for (std::uint32_t i = 0; i < node.machine.device_count; ++i) {
     FakeGpuState& gpu = node.state->gpus[i];
@@ -70,6 +76,7 @@ Result<void> show(Node& node, const Arguments&) {
                               node.machine.devices[i].uuid, gpu.utilization_gpu,
                               size_format(fake_state_memory_used(&gpu)), gpu.temperature,
                               gpu.power_mw, gpu.lost != 0 ? " lost" : "");
+    line += health_text(gpu.health);
     for (const FakeProcess& process : gpu.processes) {
       if (process.pid == 0) continue;
       line += format(" {}={}{}", process.pid, size_format(process.memory_bytes),
@@ -111,7 +118,8 @@ Result<void> set_one(FakeGpuState& gpu, const std::string& key, const std::strin
   } else if (key == "fabric" && (value == "up" || value == "down")) {
     gpu.fabric_down = value == "down" ? 1 : 0;
   } else {
-    return usage_error(format("unknown key '{}'", key));
+    ROTA_TRY(const bool known, set_health(gpu.health, key, value));
+    if (!known) return usage_error(format("unknown key '{}'", key));
   }
   return {};
 }
@@ -129,7 +137,7 @@ Result<void> set(Node& node, const Arguments& arguments) {
     const std::string key = arguments[i].substr(0, equals), value = arguments[i].substr(equals + 1);
     for (FakeGpuState& gpu : changed) ROTA_CHECK(set_one(gpu, key, value));
   }
-  for (std::size_t i = 0; i < gpus.size(); ++i) node.state->gpus[gpus[i]] = changed[i];
+  for (std::size_t i = 0; i < gpus.size(); ++i) replace_gpu(node, gpus[i], changed[i]);
   return {};
 }
 
@@ -246,6 +254,11 @@ constexpr std::array commands = {
     Command{"set", 2, 100, set},
     Command{"add-process", 3, 4, add_process},
     Command{"remove-process", 2, 2, remove_process},
+    Command{"xid", 2, 4, inject_xid},
+    Command{"ecc", 3, 4, inject_ecc},
+    Command{"remap", 2, 2, inject_remap},
+    Command{"link", 3, 3, set_link},
+    Command{"reset", 1, 1, reset},
     Command{"lose", 1, 1, lose},
     Command{"restore", 1, 1, restore},
     Command{"hang", 1, 2, hang},
