@@ -69,8 +69,30 @@ unsafe fn report(nvml: &NvmlLib, devices: &[nvmlDevice_t], index: usize) {
     }
 }
 
+/// Says "ready" when it waits, then the first Xid that any GPU has.
+unsafe fn wait_for_xid(nvml: &NvmlLib, devices: &[nvmlDevice_t]) {
+    let mut set: nvmlEventSet_t = std::ptr::null_mut();
+    must("event set", nvml.nvmlEventSetCreate(&mut set));
+    for device in devices {
+        let mut types: u64 = 0;
+        must("event types", nvml.nvmlDeviceGetSupportedEventTypes(*device, &mut types));
+        let wanted = types & nvmlEventTypeXidCriticalError as u64;
+        must("register", nvml.nvmlDeviceRegisterEvents(*device, wanted, set));
+    }
+    println!("ready");
+    let mut event: nvmlEventData_t = std::mem::zeroed();
+    must("wait", nvml.nvmlEventSetWait_v2(set, &mut event, 30000));
+    let index = devices.iter().position(|device| *device == event.device).unwrap();
+    println!("{index} xid {} {} {}", event.eventType, event.eventData, event.gpuInstanceId);
+    must("free", nvml.nvmlEventSetFree(set));
+    let mut errors: u64 = 0;
+    let device = event.device;
+    must("errors", nvml.nvmlDeviceGetTotalEccErrors(device, 1, 0, &mut errors));
+    println!("{index} errors {errors}");
+}
+
 fn main() {
-    let path = std::env::args().nth(1).expect("usage: nvml_report LIBRARY");
+    let path = std::env::args().nth(1).expect("usage: nvml_report LIBRARY [events]");
     unsafe {
         let nvml = NvmlLib::new(path).expect("the library does not load");
         must("nvmlInit", nvml.nvmlInit_v2());
@@ -82,8 +104,12 @@ fn main() {
             must("handle", nvml.nvmlDeviceGetHandleByIndex_v2(index, &mut device));
             devices.push(device);
         }
-        for index in 0..devices.len() {
-            report(&nvml, &devices, index);
+        if std::env::args().nth(2).is_some() {
+            wait_for_xid(&nvml, &devices);
+        } else {
+            for index in 0..devices.len() {
+                report(&nvml, &devices, index);
+            }
         }
         must("nvmlShutdown", nvml.nvmlShutdown());
     }
