@@ -57,6 +57,12 @@ const char* name_of(EndCause cause) {
       return "launch_failed";
     case EndCause::node_failed:
       return "node_failed";
+    case EndCause::gpu_failed:
+      return "gpu_failed";
+    case EndCause::idle:
+      return "idle";
+    case EndCause::gpu_error:
+      return "gpu_error";
   }
   return "?";
 }
