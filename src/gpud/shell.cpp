@@ -25,7 +25,8 @@ overloaded(Ts...) -> overloaded<Ts...>;  // clang 14 does not find it by itself
 
 Shell::Shell(boost::asio::any_io_executor executor, Options options, Spool spool, NodeFacts facts,
              std::string step_program)
-    : options_(std::move(options)),
+    : executor_(executor),
+      options_(std::move(options)),
       spool_dir_(spool.directory()),
       agent_(options_.inventory, options_.cpus),
       job_map_(options_.dcgm_dir, options_.jobstats_dir, options_.inventory),
@@ -35,17 +36,21 @@ Shell::Shell(boost::asio::any_io_executor executor, Options options, Spool spool
 Steps::Events Shell::step_events() {
   return {[this](RunId run, WallTime start_time) {
             agent_.started(run, start_time);
-            job_map_.update(job_holders(agent_.runs()));
             carry_out();
+            runs_changed();
           },
           [this](RunId run, RunEnd end) {
             if (end.detail.size() > detail_bytes_max) end.detail.resize(detail_bytes_max);
             agent_.ended(run, std::move(end));
-            job_map_.update(job_holders(agent_.runs()));
             carry_out();
+            runs_changed();
             if (on_run_ended) on_run_ended(run);
           },
-          [this] { return gpu_holders ? gpu_holders() : std::vector<GpuHolders>{}; }};
+          [this] { return gpu_holders ? gpu_holders() : std::vector<GpuHolders>{}; },
+          [this](std::function<void(Result<void>)> done) {
+            if (!health_) return done({});
+            health_->check_start(std::move(done));
+          }};
 }
 
 Result<void> Shell::start() {
@@ -58,8 +63,31 @@ Result<void> Shell::start() {
     log::info("found {} runs in the spool, {} of them not ended", agent_.runs().size(), running);
   job_map_.update(job_holders(agent_.runs()));
   ROTA_CHECK(steps_.open());
+  if (health_) health_->start(agent_.runs());
   tick();
   return {};
+}
+
+void Shell::watch_health(Monitor::Options options, std::function<void()> was_reset) {
+  Monitor::Events events;
+  events.end_run = [this](RunId run, EndCause cause, std::string detail) {
+    agent_.condemn(run, cause, std::move(detail));
+    carry_out();
+  };
+  events.report = [this](const proto::GpuHealthReport& report) {
+    if (controller_) controller_->send(report);
+  };
+  events.was_reset = std::move(was_reset);
+  health_.emplace(executor_, std::move(options), std::move(events));
+}
+
+void Shell::stop() {
+  if (health_) health_->stop();
+}
+
+void Shell::runs_changed() {
+  job_map_.update(job_holders(agent_.runs()));
+  if (health_) health_->runs_changed(agent_.runs());
 }
 
 void Shell::tick() {
@@ -78,12 +106,19 @@ void Shell::connected(std::shared_ptr<net::Connection> controller) {
   hello.inventory = options_.inventory;
   hello.runs = agent_.connected();
   hello.ticket_key = options_.ticket_key;
+  if (health_) {
+    proto::GpuHealthReport report = health_->report();
+    hello.health = std::move(report.gpus);
+    hello.node_reason = std::move(report.node_reason);
+  }
   controller_->send(hello, 1);
   carry_out();
 }
 
 void Shell::welcomed(const proto::NodeWelcome& welcome) {
   agent_.welcomed(welcome.settings);
+  // With what the last session has not taken.
+  if (health_ && controller_) controller_->send(health_->report());
   carry_out();
 }
 
@@ -101,6 +136,9 @@ Result<void> Shell::apply(const proto::Frame& frame) {
   ROTA_TRY(auto order, proto::decode<Order>(frame.body));
   agent_.apply(std::move(order));
   carry_out();
+  // From its launch on a run has its GPUs, whatever becomes of it.
+  if constexpr (std::is_same_v<Order, proto::LaunchRun>)
+    if (health_) health_->runs_changed(agent_.runs());
   return {};
 }
 
@@ -114,6 +152,16 @@ Result<void> Shell::received(const proto::Frame& frame) {
       return apply<proto::SignalRun>(frame);
     case proto::ForgetRun::number:
       return apply<proto::ForgetRun>(frame);
+    case proto::GpuHealthTaken::number: {
+      ROTA_TRY(const auto taken, proto::decode<proto::GpuHealthTaken>(frame.body));
+      if (health_) health_->taken(taken.sequence);
+      return {};
+    }
+    case proto::HealthOrder::number: {
+      ROTA_TRY(const auto order, proto::decode<proto::HealthOrder>(frame.body));
+      if (health_) health_->retry(order.uuid);
+      return {};
+    }
     default:
       return Error{Errc::protocol_mismatch,
                    format("the controller sent a message of type {}", frame.type)};
@@ -127,7 +175,7 @@ void Shell::carry_out() {
 void Shell::carry_out_one(AgentEffect& effect) {
   std::visit(overloaded{
                  [this](StartStep& step) { steps_.start(std::move(step), agent_.settings()); },
-                 [this](const EndStep& step) { steps_.end(step.order); },
+                 [this](const EndStep& step) { steps_.end(step); },
                  [this](const SignalStep& step) { steps_.signal(step.run, step.signal); },
                  [this](const DropStep& step) { steps_.drop(step.run); },
                  [this](const ToController& message) {

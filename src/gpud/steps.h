@@ -29,6 +29,9 @@ class Steps {
     std::function<void(RunId, RunEnd)> ended;
     /// Who holds memory of which GPU now, for the runs that share some; asked once a second.
     std::function<std::vector<GpuHolders>()> gpu_holders;
+    /// Asked before a run starts: calls what it is given, at once or later; an error keeps the run
+    /// from starting here. Empty: every run may start.
+    std::function<void(std::function<void(Result<void>)>)> before_start;
   };
   /// `step_program` is rstepd's path. Of all calls to this class only tick() calls events itself.
   Steps(boost::asio::any_io_executor executor, Spool spool, NodeFacts facts,
@@ -40,7 +43,7 @@ class Steps {
   std::vector<AdoptedRun> adopt();
 
   void start(StartStep effect, const NodeSettings& settings);
-  void end(const proto::EndRun& order);
+  void end(const EndStep& effect);
   void signal(RunId run, int signal);
   void drop(RunId run);
 
@@ -71,6 +74,7 @@ class Steps {
 
   void adopt_one(Spool::Found found, std::vector<AdoptedRun>& adopted);
   void remove_strays();
+  void prepare(StartStep effect, const NodeSettings& settings);
   void launch(StartStep effect, NodeSettings settings, std::vector<std::uint32_t> groups);
   Result<void> hand_over(RunId run, Step& step, StepOrder order);
   std::shared_ptr<StepLine> new_line(Fd socket);

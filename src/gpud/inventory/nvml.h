@@ -11,6 +11,8 @@
 #include "gpud/share/order.h"
 #include "model/gpu.h"
 
+struct NvmlDevice;
+
 namespace rota::gpud {
 
 /// One opened NVML library. Every call may block for as long as a sick GPU likes, so a daemon asks
@@ -40,6 +42,16 @@ class Nvml {
   Result<std::vector<GpuUsage>> usage() const;
   /// Who holds memory of this GPU: compute and graphics, each process once, by pid.
   Result<std::vector<GpuProcess>> processes(const std::string& uuid) const;
+
+  // For the other files of this door (nvml_health.h), which ask for themselves.
+  /// A function of the library; null: this driver does not have it.
+  void* function(const char* name) const;
+  /// The handle of a GPU of the last gpus(); not_found for any other.
+  Result<NvmlDevice*> handle(const std::string& uuid) const;
+  /// The GPU has another one from now on.
+  void set_handle(const std::string& uuid, NvmlDevice* device);
+  /// What the code of a call means.
+  Error failure(const char* call, int code) const;
 
   /// The NVML function that runs now, for the message about one that does not come back; "" if
   /// none.

@@ -300,6 +300,12 @@ Result<std::vector<Gpu>> NvmlWorker::gpus(Duration limit) {
   return s.listing;
 }
 
+void NvmlWorker::relist() {
+  const Lock lock(shared_->mutex);
+  ++shared_->listings_asked;
+  shared_->changed.notify_all();
+}
+
 void NvmlWorker::sample() {
   const Lock lock(shared_->mutex);
   shared_->replace_hanging_thread();

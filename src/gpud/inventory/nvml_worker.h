@@ -29,6 +29,9 @@ class NvmlWorker {
   /// the log.
   Result<std::vector<Gpu>> gpus(Duration limit);
 
+  /// Lists the GPUs again, for who has reset one: its handle is void. Returns at once.
+  void relist();
+
   /// Asks the thread to look at every GPU of the last gpus(); returns at once.
   void sample();
   /// What the samples so far found, in the order of the last gpus(); a GPU that has not answered

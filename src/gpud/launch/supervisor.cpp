@@ -339,7 +339,10 @@ void Supervisor::obey() {
       signal_all(command->signal);
       continue;
     }
-    if (!kill_at_) cause_ = EndCause::cancelled;
+    if (!kill_at_) {
+      cause_ = command->cause;
+      detail_ = command->detail;
+    }
     end_within(command->grace_ms < 0 ? kill_wait() : std::chrono::milliseconds(command->grace_ms),
                command->end_signal == 0 ? SIGTERM : command->end_signal);
   }
