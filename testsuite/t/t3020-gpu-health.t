@@ -43,7 +43,7 @@ is_gpu() {
 # strikes NODE GPU XID: injects it until it is on record: rgpud may only just have begun to listen.
 strikes() {
   fake "$1" xid "$2" "$3"
-  wait_for 1 on_record "$1" "$3"
+  wait_for 10 on_record "$1" "$3"
 }
 on_record() {
   rinfo --health --json "$1" | jq -e ".events[] | select(.xid == $2)"
