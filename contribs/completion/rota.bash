@@ -15,7 +15,7 @@ declare -gA _rota_options=(
     -l --long -o= --format= -n --noheader -P --parsable --json --watch -v --verbose -h --help --usage -V --version"
   [rcancel]="-n= --name= --job-name= -u= --user= --me -A= --project= --account= -t= --state= --states= -s=
     --signal= -Q --quiet -v --verbose -h --help --usage -V --version"
-  [rinfo]="--gpus -n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
+  [rinfo]="--gpus --health -n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
   [rlogs]="-f --follow --tail= -e --error --task= -v --verbose -h --help --usage -V --version"
   [rshare]="-n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
   [rproject]="--department= --quota= --cpu-quota= --memory-quota= --limit= --cpu-limit= --memory-limit= --weight=
@@ -25,7 +25,7 @@ declare -gA _rota_options=(
     --user-weights= --half-life= --grace=
     --min-runtime-reclaim= --min-runtime-preempt= --preemption-delay= -n --noheader -P --parsable --json -Q --quiet
     -v --verbose -h --help --usage -V --version"
-  [radmin]="--dry-run -y --yes -n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
+  [radmin]="--dry-run -y --yes -r= --reason= -n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
   [rota]="--json -v --verbose -h --help --usage -V --version"
   [rsim]="--strict --filter= --nodes= --tasks= --arrivals= --seed= --policy= --time --cluster=
     --projects= --trace= --with= --limits= --checkpoint= --one-project --html= --json
@@ -106,7 +106,7 @@ _rota_operand() {
       fi ;;
     radmin)
       if [[ ${3:-} == verb ]]; then
-        _rota_words "$word" apply show export
+        _rota_words "$word" apply show export node gpu
       else
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
       fi ;;

@@ -120,6 +120,13 @@ bool natural_order(std::string_view a, std::string_view b) {
   return a < b;
 }
 
+/// How it is; a controller that is too old to say knows only well ones.
+GpuHealth health_of(const NodeView& node, const Gpu& gpu) {
+  for (const GpuHealth& health : node.health)
+    if (health.uuid == gpu.uuid) return health;
+  return {};
+}
+
 Colour colour_of(NodeState state) { return state == NodeState::up ? Colour::good : Colour::bad; }
 
 /// How it is cut, and whose the instances are.
@@ -176,12 +183,26 @@ void write_gpu(JsonWriter& json, const NodeView& node, std::size_t position) {
   json.field_or_null("processes", usage != nullptr, usage != nullptr ? usage->process_count : 0);
   json.field("pci_bus_id", gpu.pci_bus_id);
   json.field_or_null("numa_node", gpu.numa_node >= 0, gpu.numa_node);
+  const GpuHealth health = health_of(node, gpu);
+  json.field("condition", name_of(health.condition));
+  json.field_or_null("condition_reason", !health.reason.empty(), health.reason);
+  json.field_or_null("condition_since", bool(health.since), rfc3339(health.since));
   json.end_object();
 }
 
 }  // namespace
 
-std::string_view name_of(NodeState state) { return state == NodeState::up ? "up" : "down"; }
+std::string_view name_of(NodeState state) {
+  switch (state) {
+    case NodeState::up:
+      return "up";
+    case NodeState::drained:
+      return "drained";
+    case NodeState::down:
+      break;
+  }
+  return "down";
+}
 
 void sort_by_name(std::vector<NodeView>& nodes) {
   std::sort(nodes.begin(), nodes.end(), [](const NodeView& a, const NodeView& b) {
@@ -225,7 +246,9 @@ Table gpu_table(const std::vector<NodeView>& nodes) {
                {"UTIL", Align::right},
                {"LAYOUT"},
                {"JOB", Align::right},
-               {"UUID", Align::left, true}});
+               {"CONDITION"},
+               {"UUID", Align::left, true},
+               {"REASON", Align::left, true}});
   for (const NodeView& node : nodes) {
     for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i) {
       const Gpu& gpu = node.inventory.gpus[i];
@@ -240,7 +263,11 @@ Table gpu_table(const std::vector<NodeView>& nodes) {
       const std::string layout = layout_of(node, i);
       table.add(layout, layout == "idle" ? Colour::dim : Colour::none);
       table.add(jobs, jobs == "-" ? Colour::dim : Colour::good);
+      const GpuHealth health = health_of(node, gpu);
+      table.add(std::string(name_of(health.condition)),
+                takes_jobs(health.condition) ? Colour::none : Colour::bad);
       table.add(gpu.uuid);
+      table.add(health.reason);
     }
   }
   return table;

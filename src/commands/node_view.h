@@ -9,7 +9,7 @@
 
 namespace rota::commands {
 
-/// "up" and "down".
+/// "up", "down" and "drained".
 std::string_view name_of(NodeState state);
 
 /// n2 before n10.

@@ -1,8 +1,10 @@
-// commands/radmin.cpp - radmin: who may hold how much, described in a file: apply, show, export.
+// commands/radmin.cpp - radmin: who may hold how much, described in a file: apply, show, export;
+// and which nodes and GPUs take new jobs.
 #include <unistd.h>
 
 #include <array>
 #include <cstdio>
+#include <iterator>
 
 #include "commands/exit_code.h"
 #include "commands/json.h"
@@ -14,6 +16,7 @@
 #include "commands/session.h"
 #include "common/escape.h"
 #include "common/format.h"
+#include "common/hostlist.h"
 #include "common/nearest.h"
 #include "model/org_yaml.h"
 #include "proto/codec.h"
@@ -21,12 +24,13 @@
 namespace rota::commands {
 namespace {
 
-enum : int { id_dry_run = option_own, id_yes, id_no_header, id_parsable, id_json };
+enum : int { id_dry_run = option_own, id_yes, id_reason, id_no_header, id_parsable, id_json };
 
 constexpr auto here = Scope::command_line;
 constexpr auto options_table = std::to_array<Option>({
     {id_dry_run, 0, "dry-run", "", "apply: only show what would change", here},
     {id_yes, 'y', "yes", "", "apply: do not ask on a terminal", here},
+    {id_reason, 'r', "reason", "TEXT", "node drain and gpu drain: why, for whoever looks", here},
     {id_no_header, 'n', "noheader", "", "show: print no header lines"},
     {id_parsable, 'P', "parsable", "", "show: print columns separated by '|', without blanks"},
     {id_json, 0, "json", "", "apply and show: print JSON, as doc/json.md describes it"},
@@ -36,10 +40,12 @@ constexpr auto options_table = std::to_array<Option>({
     version_option,
 });
 
-constexpr std::array<std::string_view, 3> synopses{
+constexpr std::array<std::string_view, 5> synopses{
     "[OPTION...] apply FILE",
     "[OPTION...] show",
     "[OPTION...] export",
+    "[OPTION...] node drain|resume NODES",
+    "[OPTION...] gpu drain|ok NODE GPU",
 };
 
 constexpr Command command{
@@ -47,7 +53,7 @@ constexpr Command command{
     .synopses = synopses,
     .summary =
         "Make projects, departments, queues and users what a file says, show them, or print them "
-        "as such a file.",
+        "as such a file; keep new jobs off nodes and GPUs, or let them return.",
     .options = options_table,
     .environment_prefix = "ROTA_ADMIN_",
 };
@@ -56,6 +62,7 @@ struct AdminOptions {
   bool dry_run = false;
   bool yes = false;
   bool json = false;
+  std::string reason;
   TableStyle style;
 };
 
@@ -67,6 +74,7 @@ AdminOptions options_from(const Arguments& arguments) {
     options.dry_run = options.dry_run || id == id_dry_run;
     options.yes = options.yes || id == id_yes;
     options.json = options.json || id == id_json;
+    if (id == id_reason) options.reason = given.value;
     if (id == id_no_header) options.style.header = false;
     if (id == id_parsable) options.style.separator = '|';
   }
@@ -194,10 +202,53 @@ Result<int> show(const Program& program, const AdminOptions& options, bool as_fi
   return exit_ok;
 }
 
+// ---- nodes and GPUs ----
+
+Result<proto::NodeChangeRequest> node_request(const std::vector<std::string>& words,
+                                              const AdminOptions& options) {
+  using proto::NodeVerb;
+  const bool is_gpu = words.front() == "gpu";
+  const std::string verb = words.size() > 1 ? words[1] : "";
+  const std::string_view back = is_gpu ? "ok" : "resume";
+  if (verb != "drain" && verb != back)
+    return Error{Errc::usage, format("{}: drain or {}?", words.front(), back)};
+  if (is_gpu ? words.size() != 4 : words.size() < 3)
+    return Error{Errc::usage, is_gpu ? format("gpu {} needs a node and a GPU of it", verb)
+                                     : format("node {} needs nodes", verb)};
+  proto::NodeChangeRequest request;
+  request.reason = options.reason;
+  if (is_gpu) {
+    request.verb = verb == "drain" ? NodeVerb::drain_gpu : NodeVerb::return_gpu;
+    request.nodes = {words[2]};
+    request.gpu = words[3];
+    return request;
+  }
+  request.verb = verb == "drain" ? NodeVerb::drain : NodeVerb::resume;
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    auto names = hostlist_expand(words[i]);
+    if (!names) return Error{Errc::usage, names.error().detail};
+    std::move(names->begin(), names->end(), std::back_inserter(request.nodes));
+  }
+  return request;
+}
+
+Result<int> change_nodes(const Program& program, const std::vector<std::string>& words,
+                         const AdminOptions& options) {
+  ROTA_TRY(auto request, node_request(words, options));
+  ROTA_TRY(request.request, make_request_id());
+  ROTA_TRY(const auto controller, controller_options(program));
+  program.note(format("the controller is {}", controller.address));
+  ROTA_TRY(const auto reply, ask<proto::NodeChangeReply>(controller, request));
+  std::string text;
+  for (const std::string& line : reply.lines) text += printable(line) + "\n";
+  ROTA_CHECK(print(text));
+  return exit_ok;
+}
+
 Result<int> admin(Program& program, Arguments arguments) {
-  constexpr std::array<std::string_view, 3> verbs{"apply", "show", "export"};
+  constexpr std::array<std::string_view, 5> verbs{"apply", "show", "export", "node", "gpu"};
   if (arguments.operands.empty())
-    return Error{Errc::usage, "what to do? apply FILE, show or export"};
+    return Error{Errc::usage, "what to do? apply FILE, show, export, node or gpu"};
   const std::string& verb = arguments.operands.front();
   const AdminOptions options = options_from(arguments);
   if (verb == "apply") {
@@ -205,10 +256,11 @@ Result<int> admin(Program& program, Arguments arguments) {
       return Error{Errc::usage, "apply needs one file; '-' is standard input"};
     return apply(program, arguments.operands[1], options);
   }
+  if (verb == "node" || verb == "gpu") return change_nodes(program, arguments.operands, options);
   if (verb != "show" && verb != "export") {
     const auto meant = nearest(verb, verbs);
     return Error{Errc::usage, format("unknown command {}; {}", quoted(verb),
-                                     meant.empty() ? "known are apply, show, export"
+                                     meant.empty() ? "known are apply, show, export, node, gpu"
                                                    : format("did you mean '{}'?", meant))};
   }
   if (arguments.operands.size() != 1)

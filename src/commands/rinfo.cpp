@@ -1,10 +1,11 @@
-// commands/rinfo.cpp - rinfo: the nodes and their GPUs.
+// commands/rinfo.cpp - rinfo: the nodes and their GPUs, and what has happened to them.
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 
 #include "commands/exit_code.h"
+#include "commands/health_view.h"
 #include "commands/node_view.h"
 #include "commands/output.h"
 #include "commands/program.h"
@@ -15,10 +16,11 @@
 namespace rota::commands {
 namespace {
 
-enum : int { id_gpus = option_own, id_no_header, id_parsable, id_json };
+enum : int { id_gpus = option_own, id_health, id_no_header, id_parsable, id_json };
 
 constexpr auto options_table = std::to_array<Option>({
     {id_gpus, 0, "gpus", "", "one line for each GPU"},
+    {id_health, 0, "health", "", "what has happened to GPUs and nodes, the latest last"},
     {id_no_header, 'n', "noheader", "", "print no header line"},
     {id_parsable, 'P', "parsable", "", "print columns separated by '|', without blanks"},
     {id_json, 0, "json", "", "print JSON, as doc/json.md describes it"},
@@ -41,6 +43,7 @@ constexpr Command command{
 struct InfoOptions {
   std::vector<std::string> names;
   bool gpus = false;
+  bool health = false;
   bool json = false;
   TableStyle style;
 };
@@ -51,6 +54,7 @@ Result<InfoOptions> options_from(const Arguments& arguments) {
   for (const Given& given : arguments.options) {
     const int id = given.option->id;
     options.gpus = options.gpus || id == id_gpus;
+    options.health = options.health || id == id_health;
     options.json = options.json || id == id_json;
     if (id == id_no_header) options.style.header = false;
     if (id == id_parsable) options.style.separator = '|';
@@ -77,10 +81,20 @@ std::string json_text(const std::vector<NodeView>& nodes) {
   return text + "\n";
 }
 
+Result<int> show_health(const net::ConnectOptions& controller, const InfoOptions& options) {
+  proto::HealthRequest request;
+  request.nodes = options.names;
+  ROTA_TRY(const auto reply, ask<proto::HealthReply>(controller, request));
+  ROTA_CHECK(print(options.json ? health_json(reply.events)
+                                : health_table(reply.events).render(options.style)));
+  return exit_ok;
+}
+
 Result<int> info(Program& program, Arguments arguments) {
   ROTA_TRY(const auto options, options_from(arguments));
   ROTA_TRY(const auto controller, controller_options(program));
   program.note(format("the controller is {}", controller.address));
+  if (options.health) return show_health(controller, options);
   std::vector<NodeView> nodes;
   const proto::NodesRequest request{options.names};
   ROTA_CHECK(ask_stream<proto::NodesReply>(controller, request, [&](proto::NodesReply reply) {

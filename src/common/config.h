@@ -88,6 +88,16 @@ struct Config {
   Duration node_mig_hold = std::chrono::minutes(5);
   std::string node_mig_strangers = "keep";
   Duration node_reconnect_max = std::chrono::seconds(30);
+  Duration node_health_poll = std::chrono::seconds(15);
+  std::string node_health_policy;
+  std::string node_kernel_log = "/dev/kmsg";
+  std::string node_gpu_reset_program;
+  std::string node_gpu_test_program;
+  Duration node_gpu_program_limit = std::chrono::minutes(5);
+  std::string node_health_checks;
+  Duration node_health_check_interval = std::chrono::minutes(5);
+  Duration node_health_check_limit = std::chrono::seconds(60);
+  bool node_health_check_jobs = false;
 
   std::string log_file;
   std::string log_level = "info";

@@ -30,10 +30,20 @@ Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
     node.gpu_absent.assign(node.inventory.gpus.size(), false);
     node.since = now.wall;
     node.heard = now.mono;
-    scheduler_.put_node(node.id, node.identity.name, node.inventory, node.gpu_absent, false);
+    node.drain_reason = std::move(stored.drain_reason);
+    node.gpu_drains = std::move(stored.gpu_drains);
+    put_in_scheduler(node);
     awaited_[node.id] = now.mono + std::chrono::milliseconds(settings_.node.lost_after_ms);
     node_names_[node.identity.name] = node.id;
     nodes_.emplace(node.id, std::move(node));
+  }
+  for (HealthPut& past : snapshot.health) {
+    health_serial_ = past.serial;
+    if (const auto known = node_names_.find(past.event.node); known != node_names_.end()) {
+      std::uint64_t& last = nodes_.at(known->second).health_sequence;
+      last = std::max(last, past.event.sequence);
+    }
+    health_events_.push_back(std::move(past));
   }
   for (const Job& job : snapshot.jobs)
     if (!is_final(job.state)) org_.adopt_project(job.spec.project, effects_.rows);
@@ -89,6 +99,7 @@ void Engine::recall(const std::vector<PastRun>& past, Now now) {
 void Engine::wait(Job& job, Now now) {
   ++waiting_count_;
   if (job.start_failures > 0) return rest(job, now);
+  if (!job.last->start_failed_on.empty()) return avoid(job, now);
   scheduler_.add_waiting(job, seconds_of(now));
   plan_needed_ = true;
 }
@@ -112,7 +123,8 @@ Result<void> Engine::admit(const Owner& owner, const std::vector<std::string>& g
   // now and not after a night in the queue.
   if (nodes_.empty()) return {};
   ROTA_CHECK(scheduler_.node_rules().check(*spec.nodes));
-  if (scheduler_.fit_of(spec) == sched::Fit::never)
+  // A GPU that is being reset or looked after is expected back.
+  if (scheduler_.fit_of(spec) == sched::Fit::never && !has_closed_gpus())
     return Error{Errc::never_fits, scheduler_.never_text(spec)};
   return {};
 }
@@ -313,7 +325,7 @@ void Engine::return_to_queue(Job& job, Now now) {
     ++job.preemptions;
     job.last.edit().displaced = std::move(before.displaced);
   }
-  if (job.start_failures > 0) {
+  if (job.start_failures > 0 || !before.start_failed_on.empty()) {
     job.last.edit().start_failed_on = std::move(before.start_failed_on);
     job.last.edit().start_failure = std::move(before.start_failure);
   }

@@ -71,6 +71,8 @@ struct NodeJoined {
   NodeIdentity identity;
   NodeInventory inventory;
   std::vector<proto::RunReport> runs;
+  std::vector<GpuHealth> health = {};
+  std::string node_reason = {};  // not "": it takes no more jobs
 };
 
 /// For the node's live session; a launch has no payload yet, the shell adds it from the store.
@@ -78,7 +80,9 @@ struct NodeOrder {
   NodeId node;
   std::uint64_t join =
       0;  // only for the session that this join opened: a newer one was settled anew
-  std::variant<proto::LaunchRun, proto::EndRun, proto::ForgetRun, proto::SignalRun> message;
+  std::variant<proto::LaunchRun, proto::EndRun, proto::ForgetRun, proto::SignalRun,
+               proto::GpuHealthTaken, proto::HealthOrder>
+      message;
 };
 
 struct Effects {
@@ -123,6 +127,13 @@ class Engine {
   void node_heard(NodeId id, std::vector<GpuUsage> usage, Now now);
   /// What the node's runs have done with their GPUs so far. True: effects have come of it.
   bool runs_heard(NodeId id, const std::vector<proto::RunUsageReport>& reports, Now now);
+  /// How its GPUs are now, and what has happened to them; what is on record already is skipped.
+  void node_health(NodeId id, proto::GpuHealthReport report, Now now);
+  /// Drains or resumes, all of the nodes or none. The lines say what was done.
+  Result<std::vector<std::string>> change_nodes(const Caller& caller,
+                                                const proto::NodeChangeRequest& request, Now now);
+  /// The latest events of all nodes, ascending.
+  const std::deque<HealthPut>& health_events() const { return health_events_; }
   void run_started(NodeId id, RunId run, WallTime start_time, Now now);
   void run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, Now now);
 
@@ -157,6 +168,11 @@ class Engine {
     /// Runs it has that nobody wants: their processes hold GPUs that are not on our books, so the
     /// node takes nothing new until they are gone.
     std::set<RunId> unwanted;
+    std::vector<GpuHealth> health;      // as it told last
+    std::string node_reason;            // not "": it takes no new jobs, as it says itself
+    std::string drain_reason;           // the same, as an administrator says
+    std::vector<GpuDrain> gpu_drains;   // GPUs that an administrator keeps new jobs off
+    std::uint64_t health_sequence = 0;  // of its last event on record
   };
 
   const std::map<JobId, Job>& jobs() const { return jobs_; }
@@ -189,7 +205,9 @@ class Engine {
   void advance(Job& job, sched::JobEvent event, JobState final_state = JobState::completed);
   void wait(Job& job, Now now);
   void return_to_queue(Job& job, Now now);
-  void note_start_failure(Job& job, const Node& node, const RunEnd& end);
+  void note_failure_on(Job& job, const Node& node, const RunEnd& end);
+  void avoid(const Job& job, Now now);
+  void renew_avoiding();
   void rest(const Job& job, Now now);
   void end_rests(Now now);
   std::vector<NodeId> avoided(const Job& job) const;
@@ -225,6 +243,16 @@ class Engine {
 
   void order_end_of_unwanted(Node& node, RunId run);
   void update_usable(const Node& node);
+  bool is_usable(const Node& node) const;
+  std::vector<bool> closed_gpus(const Node& node) const;
+  bool has_closed_gpus() const;
+  void put_in_scheduler(const Node& node);
+  void set_health(Node& node, std::vector<GpuHealth> gpus, std::string node_reason);
+  StoredNode stored(const Node& node) const;
+  Result<void> check_returnable(const Node& node, const std::string& uuid) const;
+  std::string change_node(Node& node, proto::NodeVerb verb, const std::string& uuid,
+                          std::string reason, Now now);
+  std::vector<GpuHealth> health_view(const Node& node) const;
   void merge_inventory(Node& node, NodeInventory inventory);
   void settle_reported(Node& node, const proto::RunReport& report, Now now);
   void settle_unreported(Node& node, const std::set<RunId>& reported, bool rebooted, Now now);
@@ -271,6 +299,8 @@ class Engine {
   /// has it once a part has ended. By node and growth: an elastic job may hold a node twice.
   std::map<JobId, std::map<std::pair<NodeId, std::uint32_t>, RunUsage>> run_usage_;
   std::map<JobId, WallTime> idle_since_;  // jobs with nothing on all of their GPUs
+  std::deque<HealthPut> health_events_;
+  std::uint64_t health_serial_ = 0;
   bool plan_needed_ = true;
   Now planned_at_;  // when the last plan was made
 

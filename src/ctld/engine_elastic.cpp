@@ -51,7 +51,8 @@ bool Engine::goes_on_without(const Job& job, const NodePart& part, const RunEnd&
   if (is_ending(job.state)) return false;
   if (part.leaving) return true;
   if (!job.spec.is_elastic() || part.node == job.last->nodes.front()) return false;
-  if (end.cause != EndCause::node_failed && !sched::start_failed_by_node(end)) return false;
+  const bool is_lost = end.cause == EndCause::node_failed || end.cause == EndCause::gpu_failed;
+  if (!is_lost && !sched::start_failed_by_node(end)) return false;
   return staying_count(job.last->placement) - 1 >= job.spec.node_count;
 }
 

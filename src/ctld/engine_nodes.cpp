@@ -56,10 +56,10 @@ NodeId Engine::node_joined(NodeJoined event, Now now) {
   if (is_new) name->second = NodeId{static_cast<std::uint32_t>(nodes_.size() + 1)};
   Node& node = nodes_[name->second];
   node.id = name->second;
-  const StoredNode before{node.id, node.identity, node.inventory};
+  const StoredNode before = stored(node);
   node.identity = std::move(event.identity);
   merge_inventory(node, std::move(event.inventory));
-  const StoredNode after{node.id, node.identity, node.inventory};
+  const StoredNode after = stored(node);
   if (is_new || !(before == after)) effects_.rows.push_back(NodePut{after});
   node.connected = true;
   ++node.joins;
@@ -67,9 +67,10 @@ NodeId Engine::node_joined(NodeJoined event, Now now) {
   node.reason.clear();
   node.since = now.wall;
   node.heard = now.mono;
-  scheduler_.put_node(node.id, node.identity.name, node.inventory, node.gpu_absent, true);
+  set_health(node, std::move(event.health), std::move(event.node_reason));
+  put_in_scheduler(node);
+  renew_avoiding();
   awaited_.erase(node.id);
-  plan_needed_ = true;
 
   std::set<RunId> reported;
   for (const auto& report : event.runs) reported.insert(report.run);
@@ -153,7 +154,7 @@ void Engine::order_end_of_unwanted(Node& node, RunId run) {
 }
 
 void Engine::update_usable(const Node& node) {
-  scheduler_.set_usable(node.id, node.connected && node.unwanted.empty());
+  scheduler_.set_usable(node.id, is_usable(node));
   plan_needed_ = true;
 }
 
@@ -220,10 +221,12 @@ void Engine::run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, No
   if (run.growth == 0) last.start_time = std::max(last.start_time, start_time);
   last.elapsed_ms = std::max(last.elapsed_ms, end.elapsed_ms);
   release(job, *part, false, now);
-  if (sched::start_failed_by_node(end)) note_start_failure(job, nodes_.at(id), end);
+  if (sched::start_failed_by_node(end) || end.cause == EndCause::gpu_failed)
+    note_failure_on(job, nodes_.at(id), end);
   // What happens to a job that is making way is its own doing only if it was over by itself.
   const bool by_order = job.state == JobState::preempted &&
-                        (end.cause == EndCause::cancelled || end.cause == EndCause::node_failed);
+                        (end.cause == EndCause::cancelled || end.cause == EndCause::node_failed ||
+                         end.cause == EndCause::gpu_failed);
   if (job.state != JobState::completing && !by_order) {
     const bool goes_on = ended_well(end) && staying_count(last.placement) > 0 &&
                          !(first_node && job.mode == LaunchMode::batch);

@@ -1,5 +1,5 @@
 // ctld/engine_start.cpp - jobs that a node could not start: a pause, longer every time, and other
-// nodes.
+// nodes; and jobs that lost a GPU: other nodes at once.
 #include <algorithm>
 #include <chrono>
 
@@ -17,6 +17,8 @@ constexpr auto pause_max = std::chrono::minutes(10);
 /// How long after the pause a job keeps off nodes that could not start it.
 constexpr auto avoids_for = std::chrono::minutes(10);
 constexpr std::size_t avoided_max = 8;
+/// With more jobs than this the nodes that come back after a restart would have to wait for them.
+constexpr std::size_t renewed_max = 1000;
 
 std::chrono::milliseconds pause_after(std::uint32_t failures, std::int64_t first_ms) {
   std::chrono::milliseconds pause(first_ms);
@@ -31,7 +33,7 @@ bool Engine::rests(JobId id) const {
   return setback != setbacks_.end() && setback->second.rests;
 }
 
-void Engine::note_start_failure(Job& job, const Node& node, const RunEnd& end) {
+void Engine::note_failure_on(Job& job, const Node& node, const RunEnd& end) {
   LastRun& last = job.last.edit();
   std::erase(last.start_failed_on, node.id);
   last.start_failed_on.push_back(node.id);
@@ -45,6 +47,23 @@ void Engine::rest(const Job& job, Now now) {
   setback.again_at = now.mono + pause_after(job.start_failures, settings_.launch_backoff_ms);
   setback.avoids_until = setback.again_at + avoids_for;
   setback.rests = true;
+}
+
+/// It waits from now on, but keeps off the nodes whose GPUs failed it.
+void Engine::avoid(const Job& job, Now now) {
+  Setback& setback = setbacks_[job.id];
+  setback.again_at = now.mono;
+  setback.avoids_until = now.mono + avoids_for;
+  setback.rests = false;
+  scheduler_.add_waiting(job, seconds_of(now), avoided(job));
+  plan_needed_ = true;
+}
+
+/// A node has come: others that would do may be there now, where there were none.
+void Engine::renew_avoiding() {
+  if (setbacks_.size() > renewed_max) return;
+  for (const auto& [id, setback] : setbacks_)
+    if (!setback.rests) scheduler_.renew(jobs_.at(id), avoided(jobs_.at(id)));
 }
 
 void Engine::end_rests(Now now) {
@@ -78,15 +97,16 @@ std::vector<NodeId> Engine::avoided(const Job& job) const {
   return nodes;
 }
 
-/// "start failed 2 times, last on n1: the disk is full".
+/// "start failed 2 times, last on n1: the disk is full", or "lost on n1: GPU 3 failed".
 std::string Engine::start_failure_text(const Job& job) const {
+  if (job.start_failures == 0) return format("lost {}", job.last->start_failure);
   if (job.start_failures == 1) return format("start failed {}", job.last->start_failure);
   return format("start failed {} times, last {}", job.start_failures, job.last->start_failure);
 }
 
 sched::Wait Engine::wait_of(const Job& job) const {
-  if (job.start_failures == 0) return scheduler_.wait_of(job);
   const auto setback = setbacks_.find(job.id);
+  if (job.start_failures == 0 && setback == setbacks_.end()) return scheduler_.wait_of(job);
   if (rests(job.id)) {
     // The last tick may have been before it began to rest.
     const auto left =

@@ -110,8 +110,13 @@ NodeView Engine::view(const Node& node) const {
   NodeView view;
   view.id = node.id;
   view.identity = node.identity;
-  view.state = node.connected ? NodeState::up : NodeState::down;
+  std::string closed = node.drain_reason;
+  if (!node.node_reason.empty()) closed += (closed.empty() ? "" : "; ") + node.node_reason;
+  view.state = !node.connected  ? NodeState::down
+               : closed.empty() ? NodeState::up
+                                : NodeState::drained;
   view.reason = node.reason;
+  if (!closed.empty()) view.reason += (view.reason.empty() ? "" : "; ") + closed;
   view.since = node.since;
   view.inventory = node.inventory;
   const auto& supply = scheduler_.node(node.id);
@@ -121,6 +126,7 @@ NodeView Engine::view(const Node& node) const {
   view.gpu_sharers = scheduler_.gpu_sharers(node.id);
   view.mig_holders = scheduler_.mig_holders(node.id);
   view.usage = node.usage;
+  view.health = health_view(node);
   view.type = scheduler_.type_of(node.id);
   view.groups = scheduler_.groups_of(node.id);
   view.place = scheduler_.topology().path_of(scheduler_.place_of_all({node.id}));

@@ -25,15 +25,28 @@ struct PayloadDrop {
   JobId job;
 };
 
+/// A GPU that takes no new jobs because an administrator says so.
+struct GpuDrain {
+  std::string uuid;
+  std::string reason;
+
+  friend bool operator==(const GpuDrain&, const GpuDrain&) = default;
+  static auto fields(auto& m) { return std::tie(m.uuid, m.reason); }
+};
+
 /// A node the cluster has seen. Positions in the inventory are fixed for as long as it is known:
 /// placements refer to them.
 struct StoredNode {
   NodeId id;
   NodeIdentity identity;
   NodeInventory inventory;
+  std::string drain_reason;          // not "": an administrator keeps new jobs off it
+  std::vector<GpuDrain> gpu_drains;  // and off these of its GPUs
 
   friend bool operator==(const StoredNode&, const StoredNode&) = default;
-  static auto fields(auto& m) { return std::tie(m.id, m.identity, m.inventory); }
+  static auto fields(auto& m) {
+    return std::tie(m.id, m.identity, m.inventory, m.drain_reason, m.gpu_drains);
+  }
 };
 struct NodePut {
   StoredNode node;
@@ -99,8 +112,19 @@ struct UsageDrop {
   std::string user;
 };
 
-using Row = std::variant<JobPut, PayloadPut, PayloadDrop, NodePut, RequestPut, RequestDrop,
-                         AllocationPut, OrgPut, OrgDrop, OrgRevision, UsagePut, UsageDrop>;
+/// Something that happened to a GPU or a node, under a number that ascends as it was told.
+struct HealthPut {
+  std::uint64_t serial = 0;
+  HealthEvent event;
+};
+/// Forget all up to this one.
+struct HealthDrop {
+  std::uint64_t serial = 0;
+};
+
+using Row =
+    std::variant<JobPut, PayloadPut, PayloadDrop, NodePut, RequestPut, RequestDrop, AllocationPut,
+                 OrgPut, OrgDrop, OrgRevision, UsagePut, UsageDrop, HealthPut, HealthDrop>;
 
 /// What a project held in the past; `end` never: it still does.
 struct PastRun {
@@ -121,7 +145,8 @@ struct Snapshot {
   Org org;                              // not normalized
   OrgRevision org_revision;
   std::vector<StoredUsage> usage;
-  std::vector<PastRun> past;  // as far back as was asked for
+  std::vector<PastRun> past;      // as far back as was asked for
+  std::vector<HealthPut> health;  // ascending
 };
 
 }  // namespace rota::ctld

@@ -91,6 +91,14 @@ void Agent::apply(const proto::ForgetRun& order) {
   remember_forgotten(order.run);
 }
 
+void Agent::condemn(RunId id, EndCause cause, std::string detail) {
+  const auto known = runs_.find(id);
+  if (known == runs_.end() || known->second.phase == RunPhase::ended || known->second.end_grace_ms)
+    return;
+  known->second.end_grace_ms = settings_.kill_wait_ms;
+  effects_.emplace_back(EndStep{proto::EndRun{id}, cause, std::move(detail)});
+}
+
 void Agent::started(RunId id, WallTime start_time) {
   const auto known = runs_.find(id);
   if (known == runs_.end() || known->second.phase != RunPhase::starting) return;

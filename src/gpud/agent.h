@@ -33,6 +33,8 @@ struct StartStep {
 /// Tell rstepd to end its processes: a signal, some grace, SIGKILL.
 struct EndStep {
   proto::EndRun order;
+  EndCause cause = EndCause::cancelled;
+  std::string detail = {};  // of the cause
 };
 struct SignalStep {
   RunId run;
@@ -70,6 +72,9 @@ class Agent {
   void apply(const proto::EndRun& order);
   void apply(const proto::SignalRun& order);
   void apply(const proto::ForgetRun& order);
+
+  /// The node itself ends the run, and says why. Nothing happens to one that is being ended.
+  void condemn(RunId run, EndCause cause, std::string detail);
 
   /// rstepd's word.
   void started(RunId run, WallTime start_time);

@@ -159,7 +159,14 @@ Result<void> Daemon::make_shell() {
   log::info("rgpud {} on node {}: {} CPUs, {} memory, {} GPUs", version(), name,
             options.inventory.cpu_count, size_format(options.inventory.memory_bytes),
             options.inventory.gpus.size());
+  ROTA_TRY(Monitor::Options health, monitor_options(config_));
+  health.gpus = facts.gpus;
+  health.boot_id = facts.boot_id;
+  health.record_path = facts.spool_dir + "/health";
+  health.cgroup_directory = facts.cgroups.node_directory;
+  health.step_program = step_program();
   shell_.emplace(executor_, std::move(options), std::move(spool), std::move(facts), step_program());
+  shell_->watch_health(std::move(health), [this] { nvml_->refresh(); });
   shell_->gpu_holders = [this] { return nvml_->last_holders(); };
   shell_->gpu_samples = [this](std::set<std::string> shared) {
     auto samples = nvml_->last_samples();
@@ -254,6 +261,7 @@ void Daemon::stop() {
   static_cast<void>(notify_stopping());
   if (link_) link_->stop();
   if (listener_) listener_->stop();
+  if (shell_) shell_->stop();
 }
 
 }  // namespace rota::gpud

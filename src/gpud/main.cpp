@@ -136,6 +136,7 @@ int main_of(int argc, char** argv) {
   if (!flags.check.empty()) {
     const auto config = config_load(flags.check);
     if (!config) return fail(config.error());
+    if (const auto health = monitor_options(*config); !health) return fail(health.error());
     std::printf("%s is good\n", flags.check.c_str());
     return 0;
   }

@@ -27,7 +27,8 @@ overloaded(Ts...) -> overloaded<Ts...>;  // clang 14 does not find it by itself
 
 Shell::Shell(boost::asio::any_io_executor executor, Options options, Spool spool, NodeFacts facts,
              std::string step_program)
-    : options_(std::move(options)),
+    : executor_(executor),
+      options_(std::move(options)),
       spool_dir_(spool.directory()),
       agent_(options_.inventory, options_.cpus),
       job_map_(options_.dcgm_dir, options_.jobstats_dir, options_.inventory),
@@ -40,19 +41,23 @@ Steps::Events Shell::step_events() {
   events.started = [this](RunId run, WallTime start_time) {
     agent_.started(run, start_time);
     measure(run);
-    tell_monitoring();
     carry_out();
+    runs_changed();
   };
   events.ended = [this](RunId run, RunEnd end) {
     if (end.detail.size() > detail_bytes_max) end.detail.resize(detail_bytes_max);
     end.usage = usage_.end(run);
     agent_.ended(run, std::move(end));
-    tell_monitoring();
     carry_out();
+    runs_changed();
     if (on_run_ended) on_run_ended(run);
   };
   events.gpu_holders = [this] { return gpu_holders ? gpu_holders() : std::vector<GpuHolders>{}; };
   events.gpu_held = [this](MonoTime now) { return usage_.held(now); };
+  events.before_start = [this](std::function<void(Result<void>)> done) {
+    if (!health_) return done({});
+    health_->check_start(std::move(done));
+  };
   if (options_.mig == nullptr) return events;
   events.prepare = [this](const proto::LaunchRun& launch, Steps::Events::Prepared prepared) {
     options_.mig->prepare(launch.run, launch.part.mig, launch.gpu_uuids, mono_now(),
@@ -60,13 +65,6 @@ Steps::Events Shell::step_events() {
   };
   events.release = [this](RunId run) { options_.mig->release(run, mono_now()); };
   return events;
-}
-
-void Shell::tell_monitoring() {
-  std::function<std::vector<MigDevice>(RunId)> instances_of;
-  if (options_.mig != nullptr)
-    instances_of = [this](RunId run) { return options_.mig->devices_of(run); };
-  job_map_.update(job_holders(agent_.runs(), instances_of));
 }
 
 /// What the controller hears of our GPUs: without what was left on them, with what others have.
@@ -97,10 +95,40 @@ Result<void> Shell::start() {
   if (!agent_.runs().empty())
     log::info("found {} runs in the spool, {} of them not ended", agent_.runs().size(), running);
   settle_instances();
-  tell_monitoring();
+  runs_changed();
   ROTA_CHECK(steps_.open());
+  if (health_) health_->start(agent_.runs());
   tick();
   return {};
+}
+
+void Shell::watch_health(Monitor::Options options, std::function<void()> was_reset) {
+  Monitor::Events events;
+  events.end_run = [this](RunId run, EndCause cause, std::string detail) {
+    agent_.condemn(run, cause, std::move(detail));
+    carry_out();
+  };
+  events.report = [this](const proto::GpuHealthReport& report) {
+    if (controller_) controller_->send(report);
+  };
+  events.was_reset = std::move(was_reset);
+  events.instances_of = instances_of();
+  health_.emplace(executor_, std::move(options), std::move(events));
+}
+
+void Shell::stop() {
+  if (health_) health_->stop();
+}
+
+/// None where no GPU is cut.
+std::function<std::vector<MigDevice>(RunId)> Shell::instances_of() const {
+  if (options_.mig == nullptr) return nullptr;
+  return [this](RunId run) { return options_.mig->devices_of(run); };
+}
+
+void Shell::runs_changed() {
+  job_map_.update(job_holders(agent_.runs(), instances_of()));
+  if (health_) health_->runs_changed(agent_.runs());
 }
 
 void Shell::tick() {
@@ -139,6 +167,11 @@ void Shell::connected(std::shared_ptr<net::Connection> controller) {
   hello.inventory = options_.inventory;
   hello.runs = agent_.connected();
   hello.ticket_key = options_.ticket_key;
+  if (health_) {
+    proto::GpuHealthReport report = health_->report();
+    hello.health = std::move(report.gpus);
+    hello.node_reason = std::move(report.node_reason);
+  }
   controller_->send(hello, 1);
   carry_out();
 }
@@ -146,6 +179,8 @@ void Shell::connected(std::shared_ptr<net::Connection> controller) {
 void Shell::welcomed(const proto::NodeWelcome& welcome) {
   agent_.welcomed(welcome.settings);
   usage_.set_idle_window(std::chrono::milliseconds(welcome.settings.idle_window_ms));
+  // With what the last session has not taken.
+  if (health_ && controller_) controller_->send(health_->report());
   carry_out();
 }
 
@@ -163,6 +198,9 @@ Result<void> Shell::apply(const proto::Frame& frame) {
   ROTA_TRY(auto order, proto::decode<Order>(frame.body));
   agent_.apply(std::move(order));
   carry_out();
+  // From its launch on a run has its GPUs, whatever becomes of it.
+  if constexpr (std::is_same_v<Order, proto::LaunchRun>)
+    if (health_) health_->runs_changed(agent_.runs());
   return {};
 }
 
@@ -176,6 +214,16 @@ Result<void> Shell::received(const proto::Frame& frame) {
       return apply<proto::SignalRun>(frame);
     case proto::ForgetRun::number:
       return apply<proto::ForgetRun>(frame);
+    case proto::GpuHealthTaken::number: {
+      ROTA_TRY(const auto taken, proto::decode<proto::GpuHealthTaken>(frame.body));
+      if (health_) health_->taken(taken.sequence);
+      return {};
+    }
+    case proto::HealthOrder::number: {
+      ROTA_TRY(const auto order, proto::decode<proto::HealthOrder>(frame.body));
+      if (health_) health_->retry(order.uuid);
+      return {};
+    }
     default:
       return Error{Errc::protocol_mismatch,
                    format("the controller sent a message of type {}", frame.type)};
@@ -189,7 +237,7 @@ void Shell::carry_out() {
 void Shell::carry_out_one(AgentEffect& effect) {
   std::visit(overloaded{
                  [this](StartStep& step) { steps_.start(std::move(step), agent_.settings()); },
-                 [this](const EndStep& step) { steps_.end(step.order); },
+                 [this](const EndStep& step) { steps_.end(step); },
                  [this](const SignalStep& step) { steps_.signal(step.run, step.signal); },
                  [this](const DropStep& step) {
                    usage_.drop(step.run);

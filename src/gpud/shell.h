@@ -8,6 +8,7 @@
 
 #include "common/result.h"
 #include "gpud/agent.h"
+#include "gpud/health/monitor.h"
 #include "gpud/job_map.h"
 #include "gpud/meter/keeper.h"
 #include "gpud/mig/keeper.h"
@@ -33,6 +34,10 @@ class Shell {
   };
   Shell(boost::asio::any_io_executor executor, Options options, Spool spool, NodeFacts facts,
         std::string step_program);
+  /// Before start(): watches the GPUs' health. `was_reset` is Monitor::Events'.
+  void watch_health(Monitor::Options options, std::function<void()> was_reset);
+  /// No job is ended and no GPU reset any more.
+  void stop();
 
   /// Adopts what the spool holds and begins to tick.
   Result<void> start();
@@ -71,13 +76,15 @@ class Shell {
   template <class Order>
   Result<void> apply(const proto::Frame& frame);
   void settle_instances();
-  void tell_monitoring();
+  std::function<std::vector<MigDevice>(RunId)> instances_of() const;
   void carry_out();
   void carry_out_one(AgentEffect& effect);
   void measure(RunId run);
   void take_samples();
   void tick();
+  void runs_changed();
 
+  boost::asio::any_io_executor executor_;
   Options options_;
   std::string spool_dir_;
   Agent agent_;
@@ -86,6 +93,7 @@ class Shell {
   Steps steps_;
   boost::asio::steady_timer timer_;
   std::shared_ptr<net::Connection> controller_;
+  std::optional<Monitor> health_;
 };
 
 }  // namespace rota::gpud

@@ -85,9 +85,18 @@ std::shared_ptr<StepLine> Steps::new_line(Fd socket) {
 
 void Steps::start(StartStep effect, const NodeSettings& settings) {
   const RunId run = effect.launch.run;
-  const Owner& owner = effect.launch.owner;
-  steps_[run].uid = owner.uid;
+  steps_[run].uid = effect.launch.owner.uid;
   last_start_ = mono_now();
+  if (!events_.before_start) return find_groups(std::move(effect), settings);
+  auto shared = std::make_shared<StartStep>(std::move(effect));
+  events_.before_start([this, run, shared, settings](Result<void> checked) {
+    if (!is_preparing(run)) return;  // it was ended
+    if (checked) return find_groups(std::move(*shared), settings);
+    finish_later(run, launch_failed(checked.error()));
+  });
+}
+
+void Steps::find_groups(StartStep effect, const NodeSettings& settings) {
   if (::geteuid() != 0) return prepare(std::move(effect), settings, {});
   // The answer is often there already; then this is a plain call.
   auto shared = std::make_shared<StartStep>(std::move(effect));
@@ -159,14 +168,24 @@ Result<void> Steps::hand_over(RunId run, Step& step, StepOrder order) {
   return {};
 }
 
-void Steps::end(const proto::EndRun& order) {
+void Steps::end(const EndStep& effect) {
+  const proto::EndRun& order = effect.order;
   const auto found = steps_.find(order.run);
   if (found == steps_.end()) return;
   Step& step = found->second;
-  step.end_wanted = StepCommand{0, order.signal, order.grace_ms};
+  StepCommand command{
+      .signal = 0, .end_signal = order.signal, .grace_ms = order.grace_ms, .held = {}};
+  command.cause = effect.cause;
+  command.detail = effect.detail;
+  if (step.end_wanted) {  // the first word says why
+    command.cause = step.end_wanted->cause;
+    command.detail = step.end_wanted->detail;
+  }
+  step.end_wanted = command;
   if (step.state == State::attached) step.line->send(*step.end_wanted);
   if (step.state == State::preparing)
-    finish_later(order.run, {EndCause::cancelled, 0, 0, 0, "it had not started yet"});
+    finish_later(order.run, {command.cause, 0, 0, 0,
+                             command.detail.empty() ? "it had not started yet" : command.detail});
 }
 
 void Steps::signal(RunId run, int signal) {
@@ -286,7 +305,8 @@ void Steps::settle_burst(MonoTime now) {
     if (step == steps_.end() || step->second.state != State::attached) continue;
     log::warning("job {} is ended: {}", run_name(eviction.run), eviction.why);
     StepCommand command;
-    command.evicted = eviction.why;
+    command.cause = EndCause::out_of_memory;
+    command.detail = eviction.why;
     step->second.line->send(command);
   }
 }

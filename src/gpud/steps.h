@@ -38,6 +38,9 @@ class Steps {
     using Prepared = std::function<void(Result<std::vector<MigDevice>>)>;
     std::function<void(const proto::LaunchRun&, Prepared)> prepare = nullptr;
     std::function<void(RunId)> release = nullptr;
+    /// Asked before a run starts: calls what it is given, at once or later; an error keeps the run
+    /// from starting here. Empty: every run may start.
+    std::function<void(std::function<void(Result<void>)>)> before_start = nullptr;
   };
   /// `step_program` is rstepd's path. Of all calls to this class only tick() calls events itself.
   Steps(boost::asio::any_io_executor executor, Spool spool, NodeFacts facts,
@@ -49,7 +52,7 @@ class Steps {
   std::vector<AdoptedRun> adopt();
 
   void start(StartStep effect, const NodeSettings& settings);
-  void end(const proto::EndRun& order);
+  void end(const EndStep& effect);
   void signal(RunId run, int signal);
   void drop(RunId run);
 
@@ -82,6 +85,7 @@ class Steps {
   void adopt_one(Spool::Found found, std::vector<AdoptedRun>& adopted);
   void remove_strays();
   bool is_preparing(RunId run) const;
+  void find_groups(StartStep effect, const NodeSettings& settings);
   void prepare(StartStep effect, const NodeSettings& settings, std::vector<std::uint32_t> groups);
   void launch(StartStep effect, const NodeSettings& settings, std::vector<std::uint32_t> groups,
               const std::vector<MigDevice>& instances);

@@ -1,7 +1,9 @@
 // model/gpu_health.h - whether a GPU can be trusted with jobs, and what has happened to it.
 #pragma once
 #include <cstdint>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -19,6 +21,15 @@ enum class GpuCondition : std::uint8_t {
   testing = 5,    // being tested
   failed = 6,     // does not come back without an administrator
 };
+/// "ok": the words that people read and scripts match on.
+constexpr std::string_view name_of(GpuCondition condition) {
+  constexpr std::string_view names[] = {"?",         "ok",      "suspect", "draining",
+                                        "resetting", "testing", "failed"};
+  const auto number = static_cast<std::size_t>(condition);
+  return number < std::size(names) ? names[number] : names[0];
+}
+/// Whether it takes new jobs.
+inline bool takes_jobs(GpuCondition condition) { return condition <= GpuCondition::suspect; }
 
 /// How a GPU is, as its node tells it.
 struct GpuHealth {

@@ -220,6 +220,7 @@ enum class EndCause : std::uint8_t {
   node_failed = 6,    // the node went down under it, or lost it
   gpu_failed = 7,     // a GPU of it broke, not by its own doing; `detail` says which
   idle = 8,           // its GPUs were idle for longer than its project allows
+  gpu_error = 9,      // its own work made a GPU report an error; `detail` says which
 };
 
 struct RunEnd {

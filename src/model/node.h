@@ -14,8 +14,9 @@
 namespace rota {
 
 enum class NodeState : std::uint8_t {
-  up = 1,    // connected, takes jobs
-  down = 2,  // not heard from; takes none, its jobs are left alone
+  up = 1,       // connected, takes jobs
+  down = 2,     // not heard from; takes none, its jobs are left alone
+  drained = 3,  // connected, takes no new ones; those it has go on
 };
 
 /// What a node has: the scheduler's supply.

@@ -154,6 +154,32 @@ struct HealthReply {
   static auto fields(auto& m) { return std::tie(m.events); }
 };
 
+/// radmin -> rctld: keep new jobs off nodes or off a GPU, or let them return.
+enum class NodeVerb : std::uint8_t {
+  drain = 1,       // the nodes take no new jobs
+  resume = 2,      // they do again
+  drain_gpu = 3,   // the GPU takes no new jobs
+  return_gpu = 4,  // it is tested, and then it does again
+};
+struct NodeChangeRequest {
+  static constexpr std::uint16_t number = 117;
+  static constexpr std::uint32_t size_max = large_message;
+  RequestId request;
+  NodeVerb verb = NodeVerb::drain;
+  std::vector<std::string> nodes;
+  std::string gpu;  // index or UUID; "" unless the verb is about one
+  std::string reason;
+  friend bool operator==(const NodeChangeRequest&, const NodeChangeRequest&) = default;
+  static auto fields(auto& m) { return std::tie(m.request, m.verb, m.nodes, m.gpu, m.reason); }
+};
+struct NodeChangeReply {
+  static constexpr std::uint16_t number = 118;
+  static constexpr std::uint32_t size_max = large_message;
+  std::vector<std::string> lines;  // what was done, as people read it
+  friend bool operator==(const NodeChangeReply&, const NodeChangeReply&) = default;
+  static auto fields(auto& m) { return std::tie(m.lines); }
+};
+
 /// rlogs -> rctld: where is this job's output, and let me read it.
 struct LogsRequest {
   static constexpr std::uint16_t number = 111;
@@ -275,9 +301,13 @@ struct NodeHello {
   NodeIdentity identity;
   NodeInventory inventory;
   std::vector<RunReport> runs;
-  std::string ticket_key;  // 32 bytes, new for each start of rgpud
+  std::string ticket_key;         // 32 bytes, new for each start of rgpud
+  std::vector<GpuHealth> health;  // of its GPUs: no job may meet one that is ill
+  std::string node_reason;        // not "": the node takes no more jobs, and why
   friend bool operator==(const NodeHello&, const NodeHello&) = default;
-  static auto fields(auto& m) { return std::tie(m.identity, m.inventory, m.runs, m.ticket_key); }
+  static auto fields(auto& m) {
+    return std::tie(m.identity, m.inventory, m.runs, m.ticket_key, m.health, m.node_reason);
+  }
 };
 struct NodeWelcome {
   static constexpr std::uint16_t number = 202;
@@ -400,6 +430,16 @@ struct GpuHealthTaken {
   static auto fields(auto& m) { return std::tie(m.sequence); }
 };
 
+/// rctld -> rgpud: an administrator says that this GPU, or with "" whatever keeps the node from
+/// taking jobs, is to be tried again.
+struct HealthOrder {
+  static constexpr std::uint16_t number = 219;
+  static constexpr std::uint32_t size_max = small_message;
+  std::string uuid;
+  friend bool operator==(const HealthOrder&, const HealthOrder&) = default;
+  static auto fields(auto& m) { return std::tie(m.uuid); }
+};
+
 /// rlogs -> rgpud: send me the output, from `offset` (or the last `tail_lines`), and with `follow`
 /// what comes later until the job ends. Answered by LogChunk frames.
 struct LogRead {
@@ -430,6 +470,7 @@ using AllMessages =
                LogsReply, NodeHello, NodeWelcome, Heartbeat, HeartbeatReply, LaunchRun, EndRun,
                ForgetRun, SignalRun, RunStarted, RunEnded, LogRead, LogChunk, OrgShowRequest,
                OrgShowReply, OrgApplyRequest, OrgApplyReply, ProjectChangeRequest,
-               ProjectChangeReply, HealthRequest, HealthReply, GpuHealthReport, GpuHealthTaken>;
+               ProjectChangeReply, HealthRequest, HealthReply, GpuHealthReport, GpuHealthTaken,
+               NodeChangeRequest, NodeChangeReply, HealthOrder>;
 
 }  // namespace rota::proto

@@ -50,6 +50,8 @@ JobState final_state_of(const RunEnd& end, bool cancel_requested) {
       return JobState::timeout;
     case EndCause::out_of_memory:
       return JobState::out_of_memory;
+    case EndCause::gpu_error:
+      return JobState::failed;
     case EndCause::launch_failed:
       return JobState::launch_failed;
     case EndCause::cancelled:

@@ -12,9 +12,8 @@
 #include "common/format.h"
 #include "common/result.h"
 #include "common/units.h"
-#include "description.h"
+#include "inject.h"
 #include "mig_state.h"
-#include "state.h"
 
 namespace rota::fakegpu {
 namespace {
@@ -28,12 +27,11 @@ constexpr std::string_view usage_text =
     "  set GPU KEY=VALUE...                utilization, memory-utilization (percent), memory-used\n"
     "                                      (beside the processes'; 4GiB), temperature, power "
     "(mW),\n"
-    "                                      fabric (up or down: the NVSwitches)\n"
-    "                                      mig (on or off, as if the GPU had been reset), "
-    "mig-latency (ms)\n"
+    "                                      fabric (up or down: the NVSwitches), clock-reasons\n"
+    "                                      (NVML's bits), recovery-action (field 230), sram\n"
+    "                                      (exceeded or good), mig (on or off, as if the GPU had\n"
+    "                                      been reset), mig-latency (ms)\n"
     "  layout                              what MIG has made of each GPU\n"
-    "  reset GPU                           the mode asked for comes into force; no instance is "
-    "left\n"
     "  create-instance GPU PROFILE [START] a MIG instance that nobody asked for; its UUID\n"
     "  destroy-instance GPU ID             of a GPU instance and what is in it\n"
     "  add-process GPU PID SIZE [graphics|ID] a process that holds SIZE of the GPU's memory, or "
@@ -41,6 +39,15 @@ constexpr std::string_view usage_text =
     "                                      the memory of the MIG instance ID\n"
     "  remove-process GPU PID\n"
     "  load GPU PID PERCENT                so much of the GPU's time is that process's\n"
+    "  xid GPU NUMBER [pid=PID] [instance=ID]\n"
+    "                                      an Xid, told to who waits for events; prints the line\n"
+    "                                      that the kernel logs with it\n"
+    "  ecc GPU corrected|uncorrected COUNT [sram]\n"
+    "                                      so many more errors of the memory\n"
+    "  remap GPU pending|failed|none       rows to remap, or on older GPUs pages to retire\n"
+    "  link GPU N up|down                  an NVLink\n"
+    "  reset GPU                           fails while a process has it; the MIG mode asked for\n"
+    "                                      comes into force, no instance is left\n"
     "  lose GPU | restore GPU              the GPU has fallen off the bus, or is back\n"
     "  hang CALL [GPU]                     the NVML function does not come back ('*': none does)\n"
     "  fail CALL CODE [GPU]                the NVML function returns CODE\n"
@@ -50,12 +57,7 @@ constexpr std::string_view usage_text =
     "from\n"
     "the description $ROTA_FAKEGPU (with $ROTA_FAKEGPU_NODE and $ROTA_FAKEGPU_COUNT) if need be.\n";
 
-using Arguments = std::vector<std::string>;
-
-struct Node {
-  FakeDescription machine{};
-  FakeState* state = nullptr;
-};
+}  // namespace
 
 Error usage_error(std::string detail) { return Error{Errc::usage, std::move(detail)}; }
 
@@ -73,6 +75,8 @@ Result<std::vector<std::uint32_t>> gpus_named(const Node& node, const std::strin
   return found;
 }
 
+namespace {
+
 Result<void> show(Node& node, const Arguments&) {
   for (std::uint32_t i = 0; i < node.machine.device_count; ++i) {
     FakeGpuState& gpu = node.state->gpus[i];
@@ -81,6 +85,7 @@ Result<void> show(Node& node, const Arguments&) {
                               node.machine.devices[i].uuid, gpu.utilization_gpu,
                               size_format(fake_state_memory_used(&gpu)), gpu.temperature,
                               gpu.power_mw, gpu.lost != 0 ? " lost" : "");
+    line += health_text(gpu.health);
     for (const FakeProcess& process : gpu.processes) {
       if (process.pid == 0) continue;
       line += format(" {}={}{}", process.pid, size_format(process.memory_bytes),
@@ -134,7 +139,8 @@ Result<void> set_one(FakeGpuState& gpu, const std::string& key, const std::strin
   } else if (key == "fabric" && (value == "up" || value == "down")) {
     gpu.fabric_down = value == "down" ? 1 : 0;
   } else {
-    return usage_error(format("unknown key '{}'", key));
+    ROTA_TRY(const bool known, set_health(gpu.health, key, value));
+    if (!known) return usage_error(format("unknown key '{}'", key));
   }
   return {};
 }
@@ -152,7 +158,7 @@ Result<void> set(Node& node, const Arguments& arguments) {
     const std::string key = arguments[i].substr(0, equals), value = arguments[i].substr(equals + 1);
     for (FakeGpuState& gpu : changed) ROTA_CHECK(set_one(gpu, key, value));
   }
-  for (std::size_t i = 0; i < gpus.size(); ++i) node.state->gpus[gpus[i]] = changed[i];
+  for (std::size_t i = 0; i < gpus.size(); ++i) replace_gpu(node, gpus[i], changed[i]);
   return {};
 }
 
@@ -236,14 +242,6 @@ Result<void> layout(Node& node, const Arguments&) {
       }
       std::puts(line.c_str());
     }
-  }
-  return {};
-}
-
-Result<void> reset(Node& node, const Arguments& arguments) {
-  ROTA_TRY(const auto gpus, gpus_named(node, arguments[0]));
-  for (const std::uint32_t gpu : gpus) {
-    ROTA_CHECK(refused(fake_mig_reset(mig_gpu(node, gpu)), "reset"));
   }
   return {};
 }
@@ -377,10 +375,14 @@ constexpr std::array commands = {
     Command{"add-process", 3, 4, add_process},
     Command{"remove-process", 2, 2, remove_process},
     Command{"layout", 0, 0, layout},
-    Command{"reset", 1, 1, reset},
     Command{"create-instance", 2, 3, create_instance},
     Command{"destroy-instance", 2, 2, destroy_instance},
     Command{"load", 3, 3, set_load},
+    Command{"xid", 2, 4, inject_xid},
+    Command{"ecc", 3, 4, inject_ecc},
+    Command{"remap", 2, 2, inject_remap},
+    Command{"link", 3, 3, set_link},
+    Command{"reset", 1, 1, reset},
     Command{"lose", 1, 1, lose},
     Command{"restore", 1, 1, restore},
     Command{"hang", 1, 2, hang},

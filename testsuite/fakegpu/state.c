@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { state_magic = 0x52464750, state_version = 5 };
+enum { state_magic = 0x52464750, state_version = 6 };
 
 static uint64_t now_ns(void) {
   struct timespec t;
@@ -107,6 +107,16 @@ void fake_state_changed(FakeState* state) {
 
 void fake_state_wait(FakeState* state, uint32_t seen) {
   syscall(SYS_futex, &state->changes, FUTEX_WAIT, seen, NULL, NULL, 0);
+}
+
+void fake_state_wait_for(FakeState* state, uint32_t seen, int64_t nanoseconds) {
+  const struct timespec limit = {.tv_sec = nanoseconds / 1000000000,
+                                 .tv_nsec = nanoseconds % 1000000000};
+  syscall(SYS_futex, &state->changes, FUTEX_WAIT, seen, &limit, NULL, 0);
+}
+
+void fake_state_add_event(FakeState* state, FakeEvent event) {
+  state->events.ring[++state->events.last % fake_event_max] = event;
 }
 
 // Locked. A life whose lock can be had is over.

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "description.h"
+#include "health.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -74,6 +75,7 @@ typedef struct {
   uint64_t energy_ns;
   FakeProcess processes[fake_process_max];
   FakeMigState mig;
+  FakeHealth health;
 } FakeGpuState;
 
 // A process that uses CUDA. One of its threads holds the lock to the end: the kernel tells when the
@@ -111,6 +113,7 @@ typedef struct {
   FakeLimit limits[fake_limit_max];
   FakeGpuState gpus[fake_gpu_max];
   uint32_t mig_serials;  // given so far
+  FakeEvents events;
 } FakeState;
 
 /// Maps the state in `path`, made from `description` if it is not there yet; NULL or "" gives one
@@ -127,6 +130,11 @@ void fake_state_unlock(FakeState* state);
 void fake_state_changed(FakeState* state);
 /// Waits, not locked, until the state has changed since `seen` was read from `changes`.
 void fake_state_wait(FakeState* state, uint32_t seen);
+/// The same for at most so long.
+void fake_state_wait_for(FakeState* state, uint32_t seen, int64_t nanoseconds);
+
+/// Locked: something that the GPU tells to who has registered for it.
+void fake_state_add_event(FakeState* state, FakeEvent event);
 
 /// Not locked: this process lives from now on, until exec or its end. Its life, or 0: no place.
 uint32_t fake_state_live(FakeState* state);

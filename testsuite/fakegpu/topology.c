@@ -68,8 +68,11 @@ static int check_link(const Call* call, unsigned int link, const void* answer) {
 int nvmlDeviceGetNvLinkState(NvmlHandle device, unsigned int link, unsigned int* active) {
   ENTER_DEVICE(call, device);
   const int code = check_link(&call, link, active);
-  if (code == nvml_success) *active = 1;
-  return code;
+  if (code != nvml_success) return code;
+  fake_state_lock(call.state);
+  *active = (call.gpu->health.links_down >> link & 1) == 0;
+  fake_state_unlock(call.state);
+  return nvml_success;
 }
 
 int nvmlDeviceGetNvLinkRemotePciInfo_v2(NvmlHandle device, unsigned int link, NvmlPciInfo* pci) {

@@ -48,6 +48,7 @@ ctld::Snapshot Disk::load() const {
   }
   snapshot.org_revision = org_revision_;
   for (const auto& [key, usage] : usage_) snapshot.usage.push_back(usage);
+  for (const auto& [serial, event] : health_) snapshot.health.push_back(event);
   return snapshot;
 }
 

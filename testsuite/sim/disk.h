@@ -40,6 +40,10 @@ class Disk {
   void apply(const ctld::OrgRevision& row) { org_revision_ = row; }
   void apply(const ctld::UsagePut& row) { usage_[{row.usage.project, row.usage.user}] = row.usage; }
   void apply(const ctld::UsageDrop& row) { usage_.erase({row.project, row.user}); }
+  void apply(const ctld::HealthPut& row) { health_[row.serial] = row; }
+  void apply(const ctld::HealthDrop& row) {
+    health_.erase(health_.begin(), health_.upper_bound(row.serial));
+  }
 
   std::map<JobId, Job> jobs_;
   std::map<JobId, JobPayload> payloads_;
@@ -49,6 +53,7 @@ class Disk {
   std::map<std::tuple<OrgKind, std::string>, ctld::OrgPut> org_;
   ctld::OrgRevision org_revision_;
   std::map<std::pair<std::string, std::string>, ctld::StoredUsage> usage_;
+  std::map<std::uint64_t, ctld::HealthPut> health_;
 };
 
 }  // namespace rota::sim

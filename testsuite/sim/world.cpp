@@ -454,7 +454,14 @@ void World::send_orders(const ctld::Effects& effects) {
       const int index = session.node;
       deliver(id, true, [this, index, order] {
         Node& target = nodes_[static_cast<std::size_t>(index)];
-        std::visit([&target](const auto& message) { target.agent->apply(message); }, order.message);
+        std::visit(
+            [&target](const auto& message) {
+              using Message = std::decay_t<decltype(message)>;
+              constexpr bool is_of_health = std::is_same_v<Message, proto::GpuHealthTaken> ||
+                                            std::is_same_v<Message, proto::HealthOrder>;
+              if constexpr (!is_of_health) target.agent->apply(message);
+            },
+            order.message);
         carry_out(index);
       });
     }

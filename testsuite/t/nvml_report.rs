@@ -113,8 +113,30 @@ unsafe fn cut(nvml: &NvmlLib, device: nvmlDevice_t, index: c_uint) {
     must("end", nvml.nvmlGpuInstanceDestroy(instance));
 }
 
+/// Says "ready" when it waits, then the first Xid that any GPU has.
+unsafe fn wait_for_xid(nvml: &NvmlLib, devices: &[nvmlDevice_t]) {
+    let mut set: nvmlEventSet_t = std::ptr::null_mut();
+    must("event set", nvml.nvmlEventSetCreate(&mut set));
+    for device in devices {
+        let mut types: u64 = 0;
+        must("event types", nvml.nvmlDeviceGetSupportedEventTypes(*device, &mut types));
+        let wanted = types & nvmlEventTypeXidCriticalError as u64;
+        must("register", nvml.nvmlDeviceRegisterEvents(*device, wanted, set));
+    }
+    println!("ready");
+    let mut event: nvmlEventData_t = std::mem::zeroed();
+    must("wait", nvml.nvmlEventSetWait_v2(set, &mut event, 30000));
+    let index = devices.iter().position(|device| *device == event.device).unwrap();
+    println!("{index} xid {} {} {}", event.eventType, event.eventData, event.gpuInstanceId);
+    must("free", nvml.nvmlEventSetFree(set));
+    let mut errors: u64 = 0;
+    let device = event.device;
+    must("errors", nvml.nvmlDeviceGetTotalEccErrors(device, 1, 0, &mut errors));
+    println!("{index} errors {errors}");
+}
+
 fn main() {
-    let path = std::env::args().nth(1).expect("usage: nvml_report LIBRARY [cut PROFILE-INDEX]");
+    let path = std::env::args().nth(1).expect("usage: nvml_report LIBRARY [events | cut PROFILE-INDEX]");
     unsafe {
         let nvml = NvmlLib::new(path).expect("the library does not load");
         must("nvmlInit", nvml.nvmlInit_v2());
@@ -126,9 +148,10 @@ fn main() {
             must("handle", nvml.nvmlDeviceGetHandleByIndex_v2(index, &mut device));
             devices.push(device);
         }
-        match std::env::args().nth(3) {
-            Some(profile) => cut(&nvml, devices[0], profile.parse().expect("an index")),
-            None => (0..devices.len()).for_each(|index| report(&nvml, &devices, index)),
+        match (std::env::args().nth(2).as_deref(), std::env::args().nth(3)) {
+            (Some("cut"), Some(profile)) => cut(&nvml, devices[0], profile.parse().expect("an index")),
+            (Some(_), _) => wait_for_xid(&nvml, &devices),
+            _ => (0..devices.len()).for_each(|index| report(&nvml, &devices, index)),
         }
         must("nvmlShutdown", nvml.nvmlShutdown());
     }

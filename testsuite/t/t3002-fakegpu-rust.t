@@ -40,7 +40,7 @@ of() {
   sed -n "s/^$1 $2 //p" "$test_dir/report"
 }
 
-plan 18
+plan 20
 ok "it builds" build || bail_out "no report without its program"
 report >"$test_dir/report"
 is "$(grep -c ' name Tesla V100-SXM2-32GB$' "$test_dir/report")" 8 "it finds eight GPUs by name"
@@ -61,6 +61,15 @@ is "$(of 0 link | sort | uniq -c | awk '{ print $1, $2 }')" \
 report >"$test_dir/report"
 is "$(of 3 busy) of $(of 3 memory | cut -d' ' -f2)" "50 of $((5 << 30))" "a GPU that works half of the time"
 is "$(of 3 process)" "$$ $((1 << 30))" "one process and its memory"
+"$fakegpu/rota-fakegpu" ecc 6 uncorrected 3
+exec {events}< <("$test_dir/nvml_report" "$fakegpu/libnvidia-ml.so.1" events 2>&1)
+read -r -t 30 -u "$events" line
+"$fakegpu/rota-fakegpu" xid 6 48 instance=5 >/dev/null
+read -r -t 30 -u "$events" line
+is "$line" "6 xid 8 48 5" "an Xid reaches who waits for events"
+read -r -t 30 -u "$events" line
+is "$line" "6 errors 3" "and its errors are counted"
+exec {events}<&-
 
 # MIG, which only root may change.
 export ROTA_FAKEGPU=$top_srcdir/testsuite/fakegpu/models/hgx-h200.yaml ROTA_FAKEGPU_STATE=$test_dir/state-h200

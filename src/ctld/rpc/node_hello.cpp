@@ -8,8 +8,6 @@
 namespace rota::ctld::rpc {
 namespace {
 
-constexpr std::size_t gpus_per_node_max = 1024;
-
 Result<void> check(const proto::NodeHello& hello) {
   const std::string& name = hello.identity.name;
   const auto is_plain = [](char c) {
@@ -22,6 +20,10 @@ Result<void> check(const proto::NodeHello& hello) {
   if (hello.inventory.gpus.size() > gpus_per_node_max)
     return Error{Errc::invalid_argument, format("{} GPUs on one node, at most {} are possible",
                                                 hello.inventory.gpus.size(), gpus_per_node_max)};
+  if (hello.health.size() > gpus_per_node_max)
+    return Error{Errc::invalid_argument, format("the health of {} GPUs on one node, at most {} are "
+                                                "possible",
+                                                hello.health.size(), gpus_per_node_max)};
   if (hello.ticket_key.size() != 32)
     return Error{Errc::invalid_argument, "the ticket key is not 32 bytes"};
   return {};
@@ -41,7 +43,8 @@ Result<proto::NodeWelcome> node_hello(Controller& controller, Session& session,
             request.inventory.cpu_count, request.runs.size());
   std::string ticket_key = std::move(request.ticket_key);
   NodeJoined event{std::move(request.identity), std::move(request.inventory),
-                   std::move(request.runs)};
+                   std::move(request.runs), std::move(request.health),
+                   std::move(request.node_reason)};
   const NodeId id = engine.node_joined(std::move(event), now);
   session.node = id;
   controller.links().attach(

@@ -13,6 +13,8 @@
 
 namespace rota::ctld::rpc {
 
+inline constexpr std::size_t gpus_per_node_max = 1024;
+
 /// One session as the requests see it.
 struct Session {
   std::shared_ptr<net::Connection> connection;
@@ -40,6 +42,9 @@ Result<proto::OrgApplyReply> org_apply(Engine& engine, const Caller& caller,
                                        proto::OrgApplyRequest request);
 Result<proto::ProjectChangeReply> project_change(Engine& engine, const Caller& caller,
                                                  const proto::ProjectChangeRequest& request);
+Result<proto::NodeChangeReply> node_change(Engine& engine, const Caller& caller,
+                                           const proto::NodeChangeRequest& request, Now now);
+Result<proto::HealthReply> health(const Engine& engine, const proto::HealthRequest& request);
 Result<proto::NodeWelcome> node_hello(Controller& controller, Session& session,
                                       proto::NodeHello request, Now now);
 

@@ -175,6 +175,28 @@ Result<void> on_run_ended(const Call& call) {
   return {};
 }
 
+Result<void> on_gpu_health(const Call& call) {
+  ROTA_TRY(auto report, proto::decode<proto::GpuHealthReport>(call.frame.body));
+  ROTA_TRY(const NodeId node, node_of(call));
+  if (report.gpus.size() > gpus_per_node_max)
+    return Error{Errc::malformed, format("the health of {} GPUs of one node", report.gpus.size())};
+  call.engine().node_health(node, std::move(report), now());
+  call.controller.wake();
+  return {};
+}
+
+Result<void> on_health(const Call& call) {
+  ROTA_TRY(const auto request, proto::decode<proto::HealthRequest>(call.frame.body));
+  call.answer(health(call.engine(), request));
+  return {};
+}
+
+Result<void> on_node_change(const Call& call) {
+  return change<proto::NodeChangeRequest>(call, [&call](const proto::NodeChangeRequest& request) {
+    return node_change(call.engine(), call.session.caller, request, now());
+  });
+}
+
 struct Entry {
   std::uint16_t number;
   Result<void> (*handle)(const Call&);
@@ -193,6 +215,9 @@ constexpr Entry table[] = {
     {proto::OrgShowRequest::number, on_org_show},
     {proto::OrgApplyRequest::number, on_org_apply},
     {proto::ProjectChangeRequest::number, on_project_change},
+    {proto::GpuHealthReport::number, on_gpu_health},
+    {proto::HealthRequest::number, on_health},
+    {proto::NodeChangeRequest::number, on_node_change},
 };
 
 }  // namespace

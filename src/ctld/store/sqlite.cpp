@@ -31,6 +31,7 @@ class SqliteStore final : public Store {
   Result<void> load_requests(Snapshot& snapshot);
   Result<void> load_usage(Snapshot& snapshot);
   Result<void> load_past(Snapshot& snapshot, WallTime since);
+  Result<void> load_health(Snapshot& snapshot);
 
   Result<void> put(const JobPut& row);
   Result<void> put(const PayloadPut& row);
@@ -41,6 +42,8 @@ class SqliteStore final : public Store {
   Result<void> put(const AllocationPut& row);
   Result<void> put(const UsagePut& row);
   Result<void> put(const UsageDrop& row) { return drop_usage_.run(row.project, row.user); }
+  Result<void> put(const HealthPut& row);
+  Result<void> put(const HealthDrop& row) { return drop_health_.run(row.serial); }
   Result<void> put(const OrgPut& row) { return org_.put(row); }
   Result<void> put(const OrgDrop& row) { return org_.put(row); }
   Result<void> put(const OrgRevision& row) { return org_.put(row); }
@@ -51,6 +54,7 @@ class SqliteStore final : public Store {
   sqlite::Statement begin_, commit_, rollback_, probe_;
   sqlite::Statement put_job_, put_payload_, drop_payload_, put_node_, put_request_, drop_request_;
   sqlite::Statement open_allocation_, close_allocation_, put_usage_, drop_usage_;
+  sqlite::Statement put_health_, drop_health_;
   sqlite::Statement get_payload_;
   sqlite::OrgTables org_;
 };
@@ -103,6 +107,9 @@ Result<void> SqliteStore::prepare() {
       "0,0,0,0)"));
   ROTA_CHECK(put_usage_.prepare(writer_, "INSERT OR REPLACE INTO usage VALUES (?1,?2,?3,?4)"));
   ROTA_CHECK(drop_usage_.prepare(writer_, "DELETE FROM usage WHERE project=?1 AND user=?2"));
+  ROTA_CHECK(
+      put_health_.prepare(writer_, "INSERT OR REPLACE INTO health VALUES (?1,?2,?3,?4,?5,?6,?7)"));
+  ROTA_CHECK(drop_health_.prepare(writer_, "DELETE FROM health WHERE serial<=?1"));
   ROTA_CHECK(org_.prepare(writer_));
   return close_allocation_.prepare(
       writer_,
@@ -182,12 +189,20 @@ Result<void> SqliteStore::put(const UsagePut& row) {
   return put_usage_.run(usage.project, usage.user, usage.gpu_us, usage.at.microseconds);
 }
 
+Result<void> SqliteStore::put(const HealthPut& row) {
+  const HealthEvent& event = row.event;
+  const std::string record = proto::encode(event);
+  return put_health_.run(row.serial, event.node, event.uuid, event.at.microseconds, event.xid,
+                         event.text, sqlite::Blob{record});
+}
+
 Result<Snapshot> SqliteStore::load(std::uint64_t ended_kept, WallTime past_since) {
   Snapshot snapshot;
   ROTA_CHECK(load_jobs(snapshot, ended_kept));
   ROTA_CHECK(load_nodes(snapshot));
   ROTA_CHECK(load_requests(snapshot));
   ROTA_CHECK(load_usage(snapshot));
+  ROTA_CHECK(load_health(snapshot));
   if (past_since) ROTA_CHECK(load_past(snapshot, past_since));
   ROTA_CHECK(sqlite::load_org(reader_, path_, snapshot));
   return snapshot;
@@ -259,6 +274,20 @@ Result<void> SqliteStore::load_usage(Snapshot& snapshot) {
                               std::string(usage.blob(1)),
                               usage.integer(2),
                               {usage.integer(3)}});
+  }
+}
+
+Result<void> SqliteStore::load_health(Snapshot& snapshot) {
+  sqlite::Statement events;
+  ROTA_CHECK(events.prepare(reader_, "SELECT serial, record FROM health ORDER BY serial"));
+  for (;;) {
+    ROTA_TRY(const bool more, events.step());
+    if (!more) return {};
+    auto event = proto::decode<HealthEvent>(events.blob(1));
+    if (!event)
+      return Error{Errc::store_corrupt, format("{}: event {} of health: {}", path_,
+                                               events.integer(0), event.error().message())};
+    snapshot.health.push_back({static_cast<std::uint64_t>(events.integer(0)), *std::move(event)});
   }
 }
 

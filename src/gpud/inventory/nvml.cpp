@@ -105,6 +105,7 @@ std::optional<unsigned int> lowest_bit(std::span<const unsigned long> words) {
 struct Nvml::State {
   std::string library;
   std::string sysfs;
+  void* loaded = nullptr;
   Functions nvml;
   std::atomic<const char*> calling = nullptr;
   std::optional<NvmlMig> mig;
@@ -181,6 +182,7 @@ Result<std::unique_ptr<Nvml>> Nvml::open(const std::string& library, const std::
   auto state = std::make_unique<State>();
   state->library = library;
   state->sysfs = sysfs;
+  state->loaded = handle;
   state->nvml = resolve(handle);
   state->mig.emplace(handle, state->calling, [known = state.get()](const char* name, int code) {
     return known->error(name, code);
@@ -206,6 +208,17 @@ std::string Nvml::current_call() const {
   const char* name = state_->calling;
   return name != nullptr ? name : "";
 }
+
+void* Nvml::function(const char* name) const { return dlsym(state_->loaded, name); }
+
+Result<NvmlDevice*> Nvml::handle(const std::string& uuid) const { return state_->handle_of(uuid); }
+
+void Nvml::set_handle(const std::string& uuid, NvmlDevice* device) {
+  const std::lock_guard lock(state_->mutex);
+  state_->handles[uuid] = device;
+}
+
+Error Nvml::failure(const char* call, int code) const { return state_->error(call, code); }
 
 std::string Nvml::driver_version() const {
   std::array<char, nvml_version_size> buffer{};

@@ -13,6 +13,8 @@
 #include "gpud/share/order.h"
 #include "model/gpu.h"
 
+struct NvmlDevice;
+
 namespace rota::gpud {
 
 /// One opened NVML library. Every call may block for as long as a sick GPU likes, so a daemon asks
@@ -56,6 +58,15 @@ class Nvml {
   Result<bool> mig_destroy(const std::string& uuid, std::uint32_t instance) const;
   /// All of that, power and energy in one go; `with_loads`: also what each process does.
   Result<GpuSample> sample(const std::string& uuid, bool with_loads) const;
+  // For the other files of this door (nvml_health.h), which ask for themselves.
+  /// A function of the library; null: this driver does not have it.
+  void* function(const char* name) const;
+  /// The handle of a GPU of the last gpus(); not_found for any other.
+  Result<NvmlDevice*> handle(const std::string& uuid) const;
+  /// The GPU has another one from now on.
+  void set_handle(const std::string& uuid, NvmlDevice* device);
+  /// What the code of a call means.
+  Error failure(const char* call, int code) const;
 
   /// The NVML function that runs now, for the message about one that does not come back; "" if
   /// none.

@@ -211,6 +211,98 @@ typedef struct {
 static_assert(sizeof(NvmlMemoryLimitsNow) == 32 && offsetof(NvmlMemoryLimitsNow, used_bytes) == 24,
               "layout of the argument of nvmlDeviceGetMemoryLimits_v1");
 
+// nvmlEventSet*: a set of GPUs and what shall be told of them.
+typedef struct NvmlEventSet* NvmlEventSetHandle;
+enum {
+  nvml_event_single_bit = 0x1,
+  nvml_event_double_bit = 0x2,
+  nvml_event_xid = 0x8,
+  nvml_event_recovery_action = 0x8000
+};
+typedef struct {
+  NvmlHandle device;
+  unsigned long long type;
+  unsigned long long data;        // the Xid
+  unsigned int gpu_instance;      // nvml_no_instance: all of the GPU
+  unsigned int compute_instance;  // the same
+} NvmlEvent;
+static_assert(sizeof(NvmlEvent) == 32 && offsetof(NvmlEvent, type) == 8 &&
+                  offsetof(NvmlEvent, data) == 16 && offsetof(NvmlEvent, gpu_instance) == 24 &&
+                  offsetof(NvmlEvent, compute_instance) == 28,
+              "layout of nvmlEventData_t");
+// The unsuffixed wait writes the same without the instances.
+enum { nvml_event_v1_size = 24 };
+
+// Errors of memory: kind, since when, where.
+enum { nvml_ecc_corrected = 0, nvml_ecc_uncorrected = 1 };
+enum { nvml_ecc_volatile = 0, nvml_ecc_aggregate = 1 };
+enum { nvml_memory_l2 = 1, nvml_memory_dram = 2, nvml_memory_registers = 3, nvml_memory_sram = 7 };
+
+// nvmlDeviceGetSramEccErrorStatus (r535)
+typedef struct {
+  unsigned int version;  // nvml_sram_status_version, set by the caller
+  unsigned long long aggregate_parity;
+  unsigned long long aggregate_sec_ded;
+  unsigned long long aggregate_corrected;
+  unsigned long long volatile_parity;
+  unsigned long long volatile_sec_ded;
+  unsigned long long volatile_corrected;
+  unsigned long long aggregate_buckets[5];  // L2, SM, PCIe, micro-controllers, other
+  unsigned int threshold_exceeded;
+} NvmlSramStatus;
+enum { nvml_sram_status_version = 0x01000068 };
+static_assert(sizeof(NvmlSramStatus) == 104 && offsetof(NvmlSramStatus, threshold_exceeded) == 96,
+              "layout of nvmlEccSramErrorStatus_v1_t");
+
+// nvmlDeviceGetFieldValues: fields, the types of their values, an entry.
+enum {
+  nvml_field_memory_temperature = 82,
+  nvml_field_energy = 83,
+  nvml_field_remap_pending = 144,
+  nvml_field_remap_failed = 145,
+  nvml_field_nvlink_state = 165,  // of the link `scope`
+  nvml_field_mig_without_reset = 184,
+  nvml_field_mig_query_without_mode = 199,
+  nvml_field_recovery_action = 230
+};
+enum { nvml_value_double = 0, nvml_value_uint = 1, nvml_value_ulong = 2, nvml_value_ull = 3 };
+typedef struct {
+  unsigned int field;
+  unsigned int scope;
+  long long timestamp_us;
+  long long latency_us;
+  unsigned int value_type;
+  unsigned int result;
+  union {
+    double as_double;
+    unsigned int as_uint;
+    unsigned long as_ulong;
+    unsigned long long as_ull;
+  } value;
+} NvmlFieldValue;
+static_assert(sizeof(NvmlFieldValue) == 40 && offsetof(NvmlFieldValue, timestamp_us) == 8 &&
+                  offsetof(NvmlFieldValue, value_type) == 24 &&
+                  offsetof(NvmlFieldValue, result) == 28 && offsetof(NvmlFieldValue, value) == 32,
+              "layout of nvmlFieldValue_t");
+
+// nvmlDeviceGetTemperatureThreshold
+enum {
+  nvml_threshold_shutdown = 0,
+  nvml_threshold_slowdown = 1,
+  nvml_threshold_memory_max = 2,
+  nvml_threshold_gpu_max = 3
+};
+
+// Why clocks are not at their highest.
+enum {
+  nvml_clocks_idle = 0x1,
+  nvml_clocks_power_cap = 0x4,
+  nvml_clocks_hw_slowdown = 0x8,
+  nvml_clocks_sw_thermal = 0x20,
+  nvml_clocks_hw_thermal = 0x40,
+  nvml_clocks_power_brake = 0x80
+};
+
 const char* nvmlErrorString(int result);
 
 // Every other function, once: F(name, arguments).
@@ -283,7 +375,35 @@ const char* nvmlErrorString(int result);
   F(nvmlDeviceGetPersistenceMode, (NvmlHandle device, unsigned int* mode))                         \
   F(nvmlDeviceSetPersistenceMode, (NvmlHandle device, unsigned int mode))                          \
   F(nvmlDeviceGetComputeMode, (NvmlHandle device, unsigned int* mode))                             \
-  F(nvmlDeviceSetComputeMode, (NvmlHandle device, unsigned int mode))
+  F(nvmlDeviceSetComputeMode, (NvmlHandle device, unsigned int mode))                              \
+  F(nvmlEventSetCreate, (NvmlEventSetHandle * set))                                                \
+  F(nvmlEventSetFree, (NvmlEventSetHandle set))                                                    \
+  F(nvmlEventSetWait, (NvmlEventSetHandle set, void* event, unsigned int timeout_ms))              \
+  F(nvmlEventSetWait_v2, (NvmlEventSetHandle set, NvmlEvent * event, unsigned int timeout_ms))     \
+  F(nvmlDeviceGetSupportedEventTypes, (NvmlHandle device, unsigned long long* types))              \
+  F(nvmlDeviceRegisterEvents,                                                                      \
+    (NvmlHandle device, unsigned long long types, NvmlEventSetHandle set))                         \
+  F(nvmlDeviceGetEccMode, (NvmlHandle device, unsigned int* current, unsigned int* pending))       \
+  F(nvmlDeviceGetTotalEccErrors,                                                                   \
+    (NvmlHandle device, unsigned int kind, unsigned int counter, unsigned long long* count))       \
+  F(nvmlDeviceGetMemoryErrorCounter, (NvmlHandle device, unsigned int kind, unsigned int counter,  \
+                                      unsigned int location, unsigned long long* count))           \
+  F(nvmlDeviceGetSramEccErrorStatus, (NvmlHandle device, NvmlSramStatus * status))                 \
+  F(nvmlDeviceGetRemappedRows,                                                                     \
+    (NvmlHandle device, unsigned int* corrected, unsigned int* uncorrected, unsigned int* pending, \
+     unsigned int* failed))                                                                        \
+  F(nvmlDeviceGetRetiredPages,                                                                     \
+    (NvmlHandle device, unsigned int cause, unsigned int* count, unsigned long long* addresses))   \
+  F(nvmlDeviceGetRetiredPages_v2, (NvmlHandle device, unsigned int cause, unsigned int* count,     \
+                                   unsigned long long* addresses, unsigned long long* timestamps)) \
+  F(nvmlDeviceGetRetiredPagesPendingStatus, (NvmlHandle device, unsigned int* pending))            \
+  F(nvmlDeviceGetFieldValues, (NvmlHandle device, int count, NvmlFieldValue* values))              \
+  F(nvmlDeviceGetTemperatureThreshold,                                                             \
+    (NvmlHandle device, unsigned int kind, unsigned int* celsius))                                 \
+  F(nvmlDeviceGetCurrentClocksThrottleReasons, (NvmlHandle device, unsigned long long* reasons))   \
+  F(nvmlDeviceGetSupportedClocksThrottleReasons, (NvmlHandle device, unsigned long long* reasons)) \
+  F(nvmlDeviceGetCurrentClocksEventReasons, (NvmlHandle device, unsigned long long* reasons))      \
+  F(nvmlDeviceGetSupportedClocksEventReasons, (NvmlHandle device, unsigned long long* reasons))
 
 #ifdef __cplusplus
 }

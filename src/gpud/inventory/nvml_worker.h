@@ -35,7 +35,6 @@ class NvmlWorker {
   /// The node's GPUs, or timed_out after `limit`. Without a library or a driver: none, said once in
   /// the log.
   Result<std::vector<Gpu>> gpus(Duration limit);
-
   /// Asks the thread to look at every GPU of the last gpus(); returns at once.
   void sample();
   /// What the samples so far found, in the order of the last gpus(); a GPU that has not answered

@@ -125,16 +125,17 @@ struct StepReport {
 
 /// What rgpud tells rstepd.
 struct StepCommand {
-  std::int32_t signal = 0;           // 0: end the run; else deliver this to its processes
-  std::int32_t end_signal = 0;       // with which the end begins; 0: SIGTERM
-  std::int64_t grace_ms = -1;        // from it to SIGKILL; below 0: the kill wait
-  std::vector<GpuHolders> held;      // not empty: only this news of its shared GPUs
-  std::vector<GpuCeiling> ceilings;  // with it: what it may hold of them now
-  std::string evicted;               // not "": end the run, for it holds what is owed to others
+  std::int32_t signal = 0;               // 0: end the run; else deliver this to its processes
+  std::int32_t end_signal = 0;           // with which the end begins; 0: SIGTERM
+  std::int64_t grace_ms = -1;            // from it to SIGKILL; below 0: the kill wait
+  std::vector<GpuHolders> held;          // not empty: only this news of its shared GPUs
+  std::vector<GpuCeiling> ceilings;      // with it: what it may hold of them now
+  EndCause cause = EndCause::cancelled;  // of an end
+  std::string detail;                    // of the cause, for people
 
   friend bool operator==(const StepCommand&, const StepCommand&) = default;
   static auto fields(auto& m) {
-    return std::tie(m.signal, m.end_signal, m.grace_ms, m.held, m.ceilings, m.evicted);
+    return std::tie(m.signal, m.end_signal, m.grace_ms, m.held, m.ceilings, m.cause, m.detail);
   }
 };
 

@@ -361,10 +361,6 @@ void Supervisor::check_deadlines() {
 
 void Supervisor::obey() {
   while (const auto command = link_.receive()) {
-    if (!command->evicted.empty()) {
-      begin_end(EndCause::out_of_memory, command->evicted);
-      continue;
-    }
     if (!command->held.empty()) {
       for (const GpuCeiling& ceiling : command->ceilings)
         if (share_ != nullptr) share_->books().set_ceiling(ceiling);
@@ -375,7 +371,10 @@ void Supervisor::obey() {
       signal_all(command->signal);
       continue;
     }
-    if (!kill_at_) cause_ = EndCause::cancelled;
+    if (!kill_at_) {
+      cause_ = command->cause;
+      detail_ = command->detail;
+    }
     end_within(command->grace_ms < 0 ? kill_wait() : std::chrono::milliseconds(command->grace_ms),
                command->end_signal == 0 ? SIGTERM : command->end_signal);
   }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "commands/health_view.h"
+
 namespace rota::commands {
 namespace {
 
@@ -34,6 +36,11 @@ NodeView up_node() {
   node.type = "v100-sxm2-32gb";
   node.groups = {"dgx", "lab"};
   node.place = "b1/r2";
+  GpuHealth& health = node.health.emplace_back();
+  health.uuid = "GPU-0001";
+  health.condition = GpuCondition::draining;
+  health.reason = "Xid 48: double bit ECC error";
+  health.since = node.since;
   return node;
 }
 
@@ -54,9 +61,9 @@ dgx2 down     0/0 -                    -              -       -      0/0        
 
 TEST(NodeTable, OneRowForEachGpu) {
   EXPECT_EQ("\n" + gpu_table({up_node(), down_node()}).render({}), R"(
-NODE GPU MODEL                MEMORY  USED UTIL LAYOUT            JOB UUID
-dgx1   0 Tesla V100-SXM2-32GB  32GiB 16GiB  50% whole              12 GPU-0000
-dgx1   1 Tesla V100-SXM2-32GB  32GiB     -    - shared 13:0.5 14:0.25 GPU-0001
+NODE GPU MODEL                MEMORY  USED UTIL LAYOUT            JOB CONDITION UUID     REASON
+dgx1   0 Tesla V100-SXM2-32GB  32GiB 16GiB  50% whole              12 ok        GPU-0000
+dgx1   1 Tesla V100-SXM2-32GB  32GiB     -    - shared 13:0.5 14:0.25 draining  GPU-0001 Xid 48: double bit ECC error
 )");
 }
 
@@ -76,10 +83,10 @@ TEST(NodeTable, DrawsWhatAGpuIsCutInto) {
   node.mig_holders = {{{1, 4, 4, 500'000, "3g.20gb"}, JobId{7}},
                       {{1, 2, 1, 125'000, "1g.5gb"}, JobId{9}}};
   EXPECT_EQ("\n" + gpu_table({node}).render({}), R"(
-NODE GPU MODEL MEMORY USED UTIL LAYOUT                    JOB UUID
-a1     0 A100   32GiB    -    - [........]                  - GPU-0000
-a1     1 A100   32GiB    -    - [##1.3333] 7:3g.20gb 9:1g.5gb GPU-0001
-a1     2 A100   32GiB    -    - idle                        - GPU-0002
+NODE GPU MODEL MEMORY USED UTIL LAYOUT                    JOB CONDITION UUID     REASON
+a1     0 A100   32GiB    -    - [........]                  - ok        GPU-0000
+a1     1 A100   32GiB    -    - [##1.3333] 7:3g.20gb 9:1g.5gb ok        GPU-0001
+a1     2 A100   32GiB    -    - idle                        - ok        GPU-0002
 )");
   EXPECT_NE(node_table({node}).render({}).find("0.625/3"), std::string::npos);
   std::string out;
@@ -119,17 +126,50 @@ TEST(NodeJson, HasEverything) {
       R"({"index":0,"uuid":"GPU-0000","model":"Tesla V100-SXM2-32GB","memory_bytes":34359738368,)"
       R"("job":12,"shares":[],"mig":null,)"
       R"("utilization_percent":50,"memory_used_bytes":17179869184,"processes":1,)"
-      R"("pci_bus_id":"00000000:06:00.0","numa_node":null},)"
+      R"("pci_bus_id":"00000000:06:00.0","numa_node":null,"condition":"ok","condition_reason":null,)"
+      R"("condition_since":null},)"
       R"({"index":1,"uuid":"GPU-0001","model":"Tesla V100-SXM2-32GB","memory_bytes":34359738368,)"
       R"("job":null,"shares":[{"job":13,"share":0.5},{"job":14,"share":0.25}],)"
       R"("mig":null,)"
       R"("utilization_percent":null,"memory_used_bytes":null,"processes":null,)"
-      R"("pci_bus_id":"00000000:06:00.0","numa_node":0}],)"
+      R"("pci_bus_id":"00000000:06:00.0","numa_node":0,"condition":"draining",)"
+      R"("condition_reason":"Xid 48: double bit ECC error",)"
+      R"("condition_since":"2026-11-16T02:00:00Z"}],)"
       R"("type":"v100-sxm2-32gb","groups":["dgx","lab"],)"
       R"("place":"b1/r2","address":"10.0.0.1:7118","version":"0.1.0"},)"
       R"({"name":"dgx2","state":"down","reason":"its connection was lost","since":null,"cpus":0,)"
       R"("cpus_held":0,"memory_bytes":0,"memory_held_bytes":0,"gpus":[],"type":null,"groups":[],)"
       R"("place":null,"address":"","version":""}])");
+}
+
+HealthEvent event() {
+  HealthEvent event;
+  event.at = {1'794'794'400'000'000};
+  event.node = "dgx1";
+  event.uuid = "GPU-0001";
+  event.after = GpuCondition::draining;
+  event.xid = 48;
+  event.text = "Xid 48: double bit ECC error";
+  event.jobs = {JobId{12}, JobId{13}};
+  return event;
+}
+
+TEST(HealthTable, OneRowForEachEvent) {
+  HealthEvent of_node;
+  of_node.at = event().at;
+  of_node.node = "dgx1";
+  of_node.before = of_node.after = GpuCondition::failed;
+  of_node.text = "check ended with 1";
+  EXPECT_EQ("\n" + health_table({event(), of_node}).render({}), R"(
+TIME                 NODE GPU      CONDITION   XID JOBS  WHAT
+2026-11-16T02:00:00Z dgx1 GPU-0001 ok>draining  48 12,13 Xid 48: double bit ECC error
+2026-11-16T02:00:00Z dgx1 -        failed        - -     check ended with 1
+)");
+  EXPECT_EQ(health_json({event()}),
+            R"({"events":[{"time":"2026-11-16T02:00:00Z","node":"dgx1","gpu":"GPU-0001",)"
+            R"("before":"ok","after":"draining","xid":48,"jobs":[12,13],)"
+            R"("text":"Xid 48: double bit ECC error"}]})"
+            "\n");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "common/format.h"
+#include "order_run.h"
 
 namespace rota::ctld {
 namespace {
@@ -62,7 +63,8 @@ struct Fixture {
     last = engine.take_effects();
     for (const auto& order : last.orders) {
       const char* verb[] = {"launch", "end", "forget", "signal"};
-      const RunId run = std::visit([](const auto& m) { return m.run; }, order.message);
+      const RunId run = run_of(order);
+      if (!run.job) continue;
       text += format("{}{} {}.{}@{}", text.empty() ? "" : " ", verb[order.message.index()],
                      run.job.value, run.restart, engine.nodes().at(order.node).identity.name);
     }

@@ -40,6 +40,8 @@ TEST_F(StoreTest, WhatIsCommittedComesBack) {
   StoredNode node;
   node.id = NodeId{1};
   node.identity.name = "n0";
+  node.drain_reason = "cable";
+  node.gpu_drains = {{"GPU-1", "hot"}};
   StoredRequest request;
   request.sequence = 5;
   request.uid = 7;
@@ -51,6 +53,13 @@ TEST_F(StoreTest, WhatIsCommittedComesBack) {
     auto store = *open_sqlite(path());
     ASSERT_TRUE(store->commit({NodePut{node}, JobPut{job_of(1, JobState::running)},
                                PayloadPut{JobId{1}, payload}, RequestPut{request}}));
+    HealthEvent event;
+    event.node = "n0";
+    event.uuid = "GPU-1";
+    event.xid = 48;
+    event.jobs = {JobId{1}};
+    ASSERT_TRUE(store->commit({HealthPut{1, event}, HealthPut{2, event}, HealthPut{3, event}}));
+    ASSERT_TRUE(store->commit({HealthDrop{1}}));
   }
   auto store = *open_sqlite(path());
   const auto snapshot = *store->load(10);
@@ -58,6 +67,10 @@ TEST_F(StoreTest, WhatIsCommittedComesBack) {
   EXPECT_EQ(snapshot.jobs[0], job_of(1, JobState::running));
   ASSERT_EQ(snapshot.nodes.size(), 1u);
   EXPECT_EQ(snapshot.nodes[0], node);
+  ASSERT_EQ(snapshot.health.size(), 2u);
+  EXPECT_EQ(snapshot.health[0].serial, 2u);
+  EXPECT_EQ(snapshot.health[1].event.xid, 48u);
+  EXPECT_EQ(snapshot.health[1].event.jobs, (std::vector<JobId>{JobId{1}}));
   ASSERT_EQ(snapshot.requests.size(), 1u);
   EXPECT_EQ(snapshot.requests[0].request, request.request);
   EXPECT_EQ(snapshot.requests[0].reply, request.reply);

@@ -61,6 +61,8 @@ const char* name_of(EndCause cause) {
       return "gpu_failed";
     case EndCause::idle:
       return "idle";
+    case EndCause::gpu_error:
+      return "gpu_error";
   }
   return "?";
 }

@@ -208,6 +208,17 @@ TEST_F(Step, OtherNodesOfABatchJobHoldUntilTold) {
   EXPECT_EQ(rgpud.end_of(step), "cancelled 0");
 }
 
+TEST_F(Step, TheFirstWordSaysWhyItEnds) {
+  auto step = rgpud.start(rgpud.batch("#!/bin/sh\nexec sleep 1000\n"));
+  rgpud.wait(step, Kind::started);
+  StepCommand end;
+  end.cause = EndCause::gpu_failed;
+  end.detail = "GPU 3 failed: Xid 48";
+  rgpud.command(step, end);
+  rgpud.command(step, StepCommand{});
+  EXPECT_EQ(rgpud.end_of(step), "gpu_failed by signal 15: GPU 3 failed: Xid 48");
+}
+
 TEST_F(Step, TimeLimitEndsPolitelyThenNot) {
   auto launch =
       rgpud.batch("#!/bin/sh\ntrap 'echo term; exit 9' TERM\nwhile :; do sleep 0.01; done\n");

@@ -133,7 +133,7 @@ TEST_F(StepsTest, AtOnceAsManyAsAreStarted) {
 TEST_F(StepsTest, EndBeforeTheStartIsKnown) {
   Node node(place);
   node.start(place.batch("#!/bin/sh\nexec sleep 1000\n"));
-  node.steps->end({.run = {JobId{1}, 0}});
+  node.steps->end({.order = {.run = {JobId{1}, 0}}});
   ASSERT_TRUE(node.until_told("cancelled"));
 }
 
@@ -192,7 +192,7 @@ TEST_F(StepsTest, OrdersForARunThatHasNotCalledYetAreKept) {
   node.reset();
   node.emplace(place);
   node->steps->signal({JobId{1}, 0}, SIGUSR1);
-  node->steps->end({.run = {JobId{1}, 0}});
+  node->steps->end({.order = {.run = {JobId{1}, 0}}});
   ASSERT_TRUE(node->until_told("cancelled"));
   EXPECT_NE(place.read("out").find("usr1"), std::string::npos);
 }

@@ -1,0 +1,24 @@
+// gpud/health/culprit.h - which run a process on this node belongs to.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "model/ids.h"
+
+namespace rota::gpud {
+
+struct Culprit {
+  std::optional<RunId> run;
+  bool is_alive = false;  // there is such a process; without a run it is none of ours
+};
+
+/// By its cgroup, whose directories are below `node_directory`; without cgroups by the rstepd
+/// (`step_program`) that it descends from. One that is gone already cannot be told.
+Culprit find_culprit(std::uint32_t pid, const std::string& node_directory,
+                     const std::string& step_program);
+
+/// The run in the text of /proc/PID/cgroup; for find_culprit and its tests.
+std::optional<RunId> run_in_cgroup(const std::string& text, const std::string& node_directory);
+
+}  // namespace rota::gpud
