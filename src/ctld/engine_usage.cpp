@@ -106,7 +106,8 @@ void Engine::judge_idle(Job& job, Now now) {
 bool Engine::runs_heard(NodeId id, const std::vector<proto::RunUsageReport>& reports, Now now) {
   const std::size_t notes = effects_.notes.size();
   bool changed = false;
-  for (const auto& [run, usage] : reports) {
+  for (const proto::RunUsageReport& report : reports) {
+    const RunId run = report.run;
     const auto at = jobs_.find(run.job);
     if (at == jobs_.end()) continue;
     Job& job = at->second;
@@ -115,7 +116,7 @@ bool Engine::runs_heard(NodeId id, const std::vector<proto::RunUsageReport>& rep
       return each.node == id && job.run(each) == run;
     });
     if (part == parts.end()) continue;
-    note_usage(job, *part, usage);
+    note_usage(job, *part, report.usage);
     if (job.state != JobState::running) continue;
     const bool was_idle = idle_since_.contains(job.id);
     judge_idle(job, now);

@@ -33,7 +33,7 @@ let_go() { echo >"$1.in"; }
 rsubmit --quiet --wait -o one --mig 3g.40gb -- \
   sh -c "echo \$CUDA_VISIBLE_DEVICES; printf '%s\n' init 'total 0' 'retain 0' memory | '$user'"
 like "$(sed -n 1p one)" '^MIG-' "a job with an instance sees its UUID"
-like "$(sed -n 6p one)" ' of 40[0-9]\{3\}$' "CUDA shows it the instance's memory"
+like "$(sed -n 6p one)" ' of 40[0-9]{3}$' "CUDA shows it the instance's memory"
 ok "after it the GPU is whole again" wait_for 30 is_laid_out "0 mig=off 1 mig=off "
 
 big=$(holder big --mig 4g.40gb)
