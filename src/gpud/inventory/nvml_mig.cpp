@@ -48,6 +48,7 @@ NvmlMig::NvmlMig(void* library, std::atomic<const char*>& calling, ErrorOf error
   nvml_.name = reinterpret_cast<int(*) arguments>(dlsym(library, #name));
   ROTA_NVML_MIG_FUNCTIONS(LOOK_UP)
   LOOK_UP(nvmlDeviceGetUUID, (NvmlHandle device, char* text, unsigned int size))
+  LOOK_UP(nvmlDeviceGetFieldValues, (NvmlHandle device, int count, NvmlFieldValue* values))
 #undef LOOK_UP
 }
 
@@ -136,13 +137,22 @@ std::string mig_profile_name(std::uint32_t compute_slices, std::uint64_t memory_
   return format("{}g.{}gb{}", compute_slices, size, media ? "+me" : "");
 }
 
+/// Drivers before r535 do not say; then its generation does.
+bool NvmlMig::changes_without_reset(NvmlHandle device, unsigned int architecture) {
+  NvmlFieldValue field{};
+  field.field = nvml_field_mig_without_reset;
+  const bool told = CALL(nvmlDeviceGetFieldValues, device, 1, &field) == nvml_success &&
+                    field.result == nvml_success;
+  return told ? field.value.as_uint != 0 : architecture >= nvml_arch_hopper;
+}
+
 MigGeometry NvmlMig::geometry(NvmlHandle device, unsigned int architecture,
                               std::uint64_t memory_bytes) {
   MigGeometry geometry;
   unsigned int current = 0, pending = 0;
   if (CALL(nvmlDeviceGetMigMode, device, &current, &pending) != nvml_success) return geometry;
   geometry.is_on = current == nvml_mig_on;
-  geometry.switches = architecture >= nvml_arch_hopper;
+  geometry.switches = changes_without_reset(device, architecture);
   for (const ProfileInfo& info : profile_infos(device)) {
     MigProfile profile;
     if (starts_of(device, info.id, profile) != nvml_success || profile.starts.empty()) continue;

@@ -42,6 +42,7 @@ class NvmlMig {
     ROTA_NVML_MIG_FUNCTIONS(ROTA_MEMBER)
 #undef ROTA_MEMBER
     int (*nvmlDeviceGetUUID)(NvmlHandle device, char* text, unsigned int size) = nullptr;
+    int (*nvmlDeviceGetFieldValues)(NvmlHandle device, int count, NvmlFieldValue* values) = nullptr;
   };
   struct ProfileInfo;
 
@@ -49,6 +50,7 @@ class NvmlMig {
   int call(const char* name, Function* function, Arguments... arguments);
   int profile_info(NvmlHandle device, unsigned int index, ProfileInfo& info);
   std::vector<ProfileInfo> profile_infos(NvmlHandle device);
+  bool changes_without_reset(NvmlHandle device, unsigned int architecture);
   int starts_of(NvmlHandle device, std::uint32_t profile_id, MigProfile& profile);
   int computes_of(NvmlGpuInstance instance, std::vector<MigCompute>& computes);
   Result<void> add_instances(NvmlHandle device, const ProfileInfo& info, MigSeen& seen);
