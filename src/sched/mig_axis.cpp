@@ -20,13 +20,20 @@ NodeCuts::Use use_of(const MigGeometry& mig) {
 
 }  // namespace
 
-MigAxis::MigAxis(const MigGeometry& geometry) : slice_count_(geometry.slice_count()) {
+MigAxis::MigAxis(const MigGeometry& geometry) {
   for (const MigProfile& from : geometry.profiles) {
-    if (from.size == 0 || from.starts.empty()) continue;
-    const std::int64_t amount = std::int64_t{from.size} * one_gpu / slice_count_;
+    // A node may say anything; what cannot be is not there.
+    constexpr std::uint32_t most = MigGeometry::slices_max;
+    if (from.size == 0 || from.size > most || from.starts.empty()) continue;
+    if (!std::is_sorted(from.starts.begin(), from.starts.end()) ||
+        from.starts.back() > most - from.size)
+      continue;
     profiles_.push_back({from.name, from.compute_slices, from.size, from.starts, from.count_max,
-                         static_cast<std::int64_t>(from.memory_bytes >> 20), amount});
+                         static_cast<std::int64_t>(from.memory_bytes >> 20), 0});
+    slice_count_ = std::max(slice_count_, from.starts.back() + from.size);
   }
+  for (Profile& profile : profiles_)
+    profile.amount = std::int64_t{profile.size} * one_gpu / slice_count_;
   std::sort(profiles_.begin(), profiles_.end(), [](const Profile& a, const Profile& b) {
     return std::tuple(b.size, b.compute_slices, a.name) <
            std::tuple(a.size, a.compute_slices, b.name);
@@ -95,7 +102,7 @@ std::shared_ptr<const NodeCuts> NodeCuts::of(const NodeInventory& inventory) {
   }
   if (first == nullptr) return nullptr;
   cuts->axis = std::make_shared<const MigAxis>(first->mig);
-  return cuts;
+  return cuts->axis->profiles().empty() ? nullptr : cuts;
 }
 
 }  // namespace rota::sched

@@ -408,7 +408,7 @@ TEST_F(MigSteps, OneThatIsCancelledWhileItIsMadeLeavesNothing) {
   // One of its two halves is there.
   ASSERT_TRUE(rgpud.until([&] { return layout(node) == "on 2 3g.40gb 4:4"; }));
   EXPECT_EQ(told, "");
-  steps->end({run, 0, 0});
+  steps->end({.order = {run, 0, 0}});
   ASSERT_TRUE(until_told("cancelled"));
   EXPECT_EQ(rgpud.settled(node, "off"), "off");
   EXPECT_EQ(rgpud.keeper->devices_of(run).size(), 0u);

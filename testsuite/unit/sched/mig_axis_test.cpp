@@ -101,6 +101,22 @@ TEST(MigAxis, CountsRoom) {
   EXPECT_EQ(axis.find("9g.1gb"), nullptr);
 }
 
+TEST(MigAxis, TakesNothingThatCannotBe) {
+  MigGeometry geometry = classic();
+  geometry.profiles.push_back(mig_profile("0g.0gb", 0, 0, {0}));
+  geometry.profiles.push_back(mig_profile("1g.1gb", 1, 1, {32}));
+  geometry.profiles.push_back(mig_profile("2g.1gb", 2, 33, {0}));
+  geometry.profiles.push_back(mig_profile("3g.1gb", 3, 2, {4'294'967'295}));
+  geometry.profiles.push_back(mig_profile("4g.1gb", 4, 1, {3, 1}));
+  geometry.profiles.push_back(mig_profile("5g.1gb", 5, 1, {}));
+  const MigAxis axis(geometry);
+  EXPECT_EQ(axis.profiles(), MigAxis(classic()).profiles());
+  EXPECT_EQ(axis.slice_count(), 8u);
+  MigGeometry whole;
+  whole.profiles = {mig_profile("1g.1gb", 1, 32, {0})};
+  EXPECT_EQ(MigAxis(whole).choose(MigAxis(whole).profiles().front(), 0)->mask(), ~SliceMask{0});
+}
+
 TEST(MigName, IsOneProfileUnderSeveralNames) {
   const auto means = [](const char* a, const char* b) {
     return MigName::parse(a)->means(*MigName::parse(b));
