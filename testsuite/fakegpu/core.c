@@ -91,8 +91,8 @@ int enter_any_device(const char* name, NvmlHandle device, Call* call) {
 
 // ---- what MIG made ----
 
-// Never freed: a program may keep a handle for as long as it likes. Found by serial, and known as
-// ours by lying in a chunk.
+// Freed with the library: a program may keep a handle for as long as it likes. Found by serial, and
+// known as ours by lying in a chunk.
 enum { chunk_size = 256, bucket_count = 1024 };
 typedef struct Chunk {
   struct NvmlDevice handles[chunk_size];
@@ -115,6 +115,14 @@ static struct NvmlDevice* new_handle(void) {  // locked
     chunks = chunk;
   }
   return &chunks->handles[chunks->used++];
+}
+
+__attribute__((destructor)) static void free_handles(void) {
+  while (chunks != NULL) {
+    Chunk* chunk = chunks;
+    chunks = chunk->next;
+    free(chunk);
+  }
 }
 
 void* mig_handle_of(unsigned int index, FakeKind kind, uint32_t instance, uint32_t compute) {
