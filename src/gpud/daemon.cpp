@@ -166,7 +166,10 @@ Result<void> Daemon::make_shell() {
   health.cgroup_directory = facts.cgroups.node_directory;
   health.step_program = step_program();
   shell_.emplace(executor_, std::move(options), std::move(spool), std::move(facts), step_program());
-  shell_->watch_health(std::move(health), [this] { nvml_->refresh(); });
+  shell_->watch_health(std::move(health), [this] {
+    nvml_->refresh();
+    if (mig_nvml_) mig_nvml_->refresh();
+  });
   shell_->gpu_holders = [this] { return nvml_->last_holders(); };
   shell_->gpu_samples = [this](std::set<std::string> shared) {
     auto samples = nvml_->last_samples();

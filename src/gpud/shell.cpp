@@ -95,7 +95,7 @@ Result<void> Shell::start() {
   if (!agent_.runs().empty())
     log::info("found {} runs in the spool, {} of them not ended", agent_.runs().size(), running);
   settle_instances();
-  runs_changed();
+  job_map_.update(job_holders(agent_.runs(), instances_of()));
   ROTA_CHECK(steps_.open());
   if (health_) health_->start(agent_.runs());
   tick();

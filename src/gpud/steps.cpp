@@ -302,12 +302,13 @@ void Steps::settle_burst(MonoTime now) {
   burst_.settle(events_.gpu_held(now), now);
   for (const BurstEviction& eviction : burst_.take_evictions()) {
     const auto step = steps_.find(eviction.run);
-    if (step == steps_.end() || step->second.state != State::attached) continue;
+    if (step == steps_.end() || step->second.end_wanted) continue;
     log::warning("job {} is ended: {}", run_name(eviction.run), eviction.why);
     StepCommand command;
     command.cause = EndCause::out_of_memory;
     command.detail = eviction.why;
-    step->second.line->send(command);
+    step->second.end_wanted = command;  // told again when its rstepd calls
+    if (step->second.state == State::attached) step->second.line->send(command);
   }
 }
 

@@ -1,5 +1,6 @@
 // ctld/rpc/node_hello.cpp - rgpud: a node opens its session.
 #include <algorithm>
+#include <functional>
 
 #include "common/format.h"
 #include "common/log.h"
@@ -7,6 +8,26 @@
 
 namespace rota::ctld::rpc {
 namespace {
+
+/// What a GPU says of how it can be cut, to be counted with.
+Result<void> check(const MigGeometry& mig) {
+  constexpr std::uint32_t most = MigGeometry::slices_max;
+  constexpr std::size_t profiles_max = 64;
+  if (mig.profiles.size() > profiles_max)
+    return Error{Errc::invalid_argument,
+                 format("{} MIG profiles of one GPU, at most {} are possible", mig.profiles.size(),
+                        profiles_max)};
+  for (const MigProfile& profile : mig.profiles) {
+    const auto& starts = profile.starts;
+    const bool ascends =
+        std::adjacent_find(starts.begin(), starts.end(), std::greater_equal<>()) == starts.end();
+    if (profile.size == 0 || profile.size > most || starts.empty() || !ascends ||
+        starts.back() > most - profile.size)
+      return Error{Errc::invalid_argument,
+                   format("a MIG profile of {} slices that cannot lie on {}", profile.size, most)};
+  }
+  return {};
+}
 
 Result<void> check(const proto::NodeHello& hello) {
   const std::string& name = hello.identity.name;
@@ -20,6 +41,7 @@ Result<void> check(const proto::NodeHello& hello) {
   if (hello.inventory.gpus.size() > gpus_per_node_max)
     return Error{Errc::invalid_argument, format("{} GPUs on one node, at most {} are possible",
                                                 hello.inventory.gpus.size(), gpus_per_node_max)};
+  for (const Gpu& gpu : hello.inventory.gpus) ROTA_CHECK(check(gpu.mig));
   if (hello.health.size() > gpus_per_node_max)
     return Error{Errc::invalid_argument, format("the health of {} GPUs on one node, at most {} are "
                                                 "possible",

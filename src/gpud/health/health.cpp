@@ -151,6 +151,15 @@ bool Health::is_repeat(Patient& patient, const XidSeen& xid, bool is_claimed, No
   return true;
 }
 
+/// Those that have something of that instance, or of all of the GPU.
+std::set<RunId> Health::runs_on(const Patient& patient, std::uint32_t instance) {
+  std::set<RunId> runs;
+  for (const GpuTenant& tenant : patient.tenants)
+    if (instance == whole_gpu || tenant.instance == whole_gpu || tenant.instance == instance)
+      runs.insert(tenant.run);
+  return runs;
+}
+
 void Health::seen(const XidSeen& xid, Now now) {
   Patient* patient = find(xid.uuid);
   if (patient == nullptr) return;
@@ -159,7 +168,8 @@ void Health::seen(const XidSeen& xid, Now now) {
   if (const auto words = xid_text(xid.xid); !words.empty()) text += format(": {}", words);
   if (!policy_.knows(xid.xid)) text += ", which is not known here";
   std::optional<RunId> run = xid.run;
-  if (!run && !xid.is_foreign && patient->tenants.size() == 1) run = patient->tenants.front().run;
+  if (!run && !xid.is_foreign)
+    if (const auto runs = runs_on(*patient, xid.instance); runs.size() == 1) run = *runs.begin();
   bool late_claim = false;
   const bool repeat =
       is_repeat(*patient, xid, run.has_value() || action != HealthAction::job, now, late_claim);
@@ -221,10 +231,7 @@ void Health::act(Patient& patient, HealthAction action, const std::string& text,
 
 std::vector<JobId> Health::end_tenants(Patient& patient, std::uint32_t instance,
                                        const std::string& text) {
-  std::vector<RunId> ended;
-  for (const GpuTenant& tenant : patient.tenants)
-    if (instance == whole_gpu || tenant.instance == whole_gpu || tenant.instance == instance)
-      ended.push_back(tenant.run);
+  const std::set<RunId> ended = runs_on(patient, instance);
   std::string detail = format("{} failed: {}", patient.name, text);
   if (ended.size() > 1) detail += format("; it ended all {} jobs that share it", ended.size());
   std::vector<JobId> jobs;

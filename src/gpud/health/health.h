@@ -140,6 +140,7 @@ class Health {
   void blame(Patient& patient, RunId run, const std::string& text, std::uint32_t xid, Now now);
   void drain(Patient& patient, const std::string& text, std::uint32_t xid, std::vector<JobId> jobs,
              Now now);
+  static std::set<RunId> runs_on(const Patient& patient, std::uint32_t instance);
   std::vector<JobId> end_tenants(Patient& patient, std::uint32_t instance, const std::string& text);
   void note_incident(Patient& patient, Now now);
   void advance(Patient& patient, Now now);

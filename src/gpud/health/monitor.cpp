@@ -38,8 +38,12 @@ std::map<std::string, std::vector<GpuTenant>> tenants_of(
     if (!run.launch.part.mig.empty() && instances_of) instances = instances_of(id);
     for (const MigDevice& each : instances)
       if (each.gpu < gpus.size()) tenants[gpus[each.gpu].uuid].push_back({id, each.instance});
-    if (!instances.empty()) continue;
-    for (const std::string& uuid : run.launch.gpu_uuids) tenants[uuid].push_back({.run = id});
+    for (const std::string& uuid : run.launch.gpu_uuids) {
+      const bool is_there = std::any_of(instances.begin(), instances.end(), [&](const auto& each) {
+        return each.gpu < gpus.size() && gpus[each.gpu].uuid == uuid;
+      });
+      if (!is_there) tenants[uuid].push_back({.run = id});
+    }
   }
   for (auto& [uuid, list] : tenants) {
     std::sort(list.begin(), list.end());
@@ -126,7 +130,7 @@ void Monitor::stop() {
 }
 
 void Monitor::runs_changed(const std::map<RunId, Agent::Run>& runs) {
-  if (is_stopped_) return;
+  if (is_stopped_ || !watch_) return;  // before the start nothing can be carried out
   health_.set_tenants(tenants_of(runs, options_.gpus, events_.instances_of), now());
   carry_out();
 }

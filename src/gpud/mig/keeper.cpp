@@ -54,7 +54,8 @@ void MigKeeper::add_entry(const std::string& uuid, MigOwned owned, std::size_t o
 }
 
 /// What is on the GPU is a living run's, or ours without a run, or somebody else's.
-void MigKeeper::take_over(const std::string& uuid, Work& work, const MigSeen& seen,
+/// `seen` null: the driver did not answer. Then what living runs have is believed to be there.
+void MigKeeper::take_over(const std::string& uuid, Work& work, const MigSeen* seen,
                           const std::vector<Living>& living, MonoTime now) {
   const auto owner = [&](const MigInstance& instance) {
     return std::ranges::find_if(work.entries, [&](const Entry& entry) {
@@ -62,7 +63,8 @@ void MigKeeper::take_over(const std::string& uuid, Work& work, const MigSeen& se
              entry.owned.size == instance.size;
     });
   };
-  for (const MigInstance& instance : seen.instances) {
+  for (const MigInstance& instance :
+       seen != nullptr ? seen->instances : std::vector<MigInstance>{}) {
     const auto entry = owner(instance);
     if (entry != work.entries.end()) {
       entry->is_made = has(living, entry->owned.run) && !instance.computes.empty();
@@ -85,7 +87,7 @@ void MigKeeper::take_over(const std::string& uuid, Work& work, const MigSeen& se
     work.geometry.blocked |= mask_of(instance.start, instance.size);
   }
   for (Entry& entry : work.entries) {
-    if (entry.is_made) continue;
+    if (entry.is_made || (seen == nullptr && has(living, entry.owned.run))) continue;
     entry.is_leaving = true;
     entry.since = now;
   }
@@ -116,7 +118,8 @@ std::vector<MigGeometry> MigKeeper::settle(const std::vector<Living>& living,
     work.is_switched =
         work.is_on && std::ranges::find(ledger->switched, uuid) != ledger->switched.end();
     work.idle_since = now;
-    take_over(uuid, work, found != seen.end() ? found->second : MigSeen{}, living, now);
+    const MigSeen* there = found != seen.end() ? &found->second : nullptr;
+    take_over(uuid, work, there, living, now);
   }
   save();
   std::vector<MigGeometry> geometries;

@@ -94,7 +94,7 @@ class MigKeeper {
                                          const std::vector<std::string>& gpu_uuids) const;
   Result<MigOwned> owned_of(RunId run, const MigSlot& slot, const std::string& uuid) const;
   void add_entry(const std::string& uuid, MigOwned owned, std::size_t order);
-  void take_over(const std::string& uuid, Work& work, const MigSeen& seen,
+  void take_over(const std::string& uuid, Work& work, const MigSeen* seen,
                  const std::vector<Living>& living, MonoTime now);
   void pump(const std::string& uuid, MonoTime now);
   void done(const std::string& uuid, const std::vector<std::uint64_t>& keys, const MigWish& wish,

@@ -137,6 +137,22 @@ TEST(Health, AFaultOfOneInstanceEndsThatOneOnly) {
   EXPECT_EQ(ward.of("g0"), "draining: Xid 95: uncontained ECC error");
 }
 
+TEST(Health, AnErrorOfOneInstanceIsThatJobsAlone) {
+  Ward ward;
+  std::map<std::string, std::vector<GpuTenant>> tenants;
+  tenants["g0"] = {{{JobId{7}, 0}, 3}, {{JobId{7}, 0}, 4}, {{JobId{9}, 0}, 5}};
+  ward.health.set_tenants(tenants, ward.at);
+  ward.health.seen({.uuid = "g0", .xid = 13, .instance = 4}, ward.at);
+  EXPECT_EQ(ward.effects(), "end 7 as its own fault: Xid 13: graphics engine exception on GPU 0");
+  ward.health.seen({.uuid = "g0", .xid = 31, .instance = 6}, ward.at);  // somebody else's
+  EXPECT_EQ(ward.effects(), "");
+  ward.health.seen({.uuid = "g0", .xid = 95}, ward.at);
+  EXPECT_EQ(ward.effects(),
+            "end 7 without fault: GPU 0 failed: Xid 95: uncontained ECC error; it ended all 2 jobs "
+            "that share it; end 9 without fault: GPU 0 failed: Xid 95: uncontained ECC error; it "
+            "ended all 2 jobs that share it");
+}
+
 TEST(Health, AJobsOwnErrorEndsTheJobAndLeavesTheGpu) {
   Ward ward;
   ward.tenants({{"g0", {7}}});
