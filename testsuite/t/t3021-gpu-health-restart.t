@@ -4,16 +4,20 @@
 . "$(dirname "$0")/lib.sh"
 
 fakegpu=$top_builddir/testsuite/fakegpu
-plan 18
+plan 20
 cd "$test_dir" || exit 1
-mkfifo reset.go kmsg
+mkfifo reset.go test.go kmsg
 cat >reset <<TEXT
 #!/bin/sh
 echo "\$*" >>$test_dir/resets
 read -r _ <$test_dir/reset.go
 exec $fakegpu/rota-fakegpu reset "\$1"
 TEXT
-printf '#!/bin/sh\necho "$CUDA_VISIBLE_DEVICES" >>%s/tests\n' "$test_dir" >test
+cat >test <<TEXT
+#!/bin/sh
+echo "\$CUDA_VISIBLE_DEVICES" >>$test_dir/tests
+test ! -e $test_dir/hold || read -r _ <$test_dir/test.go
+TEXT
 chmod 755 reset test
 cat >keys.yaml <<TEXT
 node:
@@ -22,7 +26,7 @@ node:
   gpu_reset_program: $test_dir/reset
   gpu_test_program: $test_dir/test
 TEXT
-exec 7<>reset.go 8<>kmsg
+exec 6<>test.go 7<>reset.go 8<>kmsg
 cluster_start --nodes 1 --gpus 4 --config keys.yaml
 node=$(node_names)
 export ROTA_FAKEGPU=$top_srcdir/testsuite/fakegpu/models/dgx1-v100-32gb.yaml
@@ -72,6 +76,17 @@ printf 'go\ngo\n' >&7
 ok "it is reset, tested and returned" wait_for 30 is_gpu "$index" ok
 is "$(sort -u tests)" "$(gpu "$index" uuid)" "by the site's program"
 is "$(rinfo --health --json | jq -r "[.events[] | select(.xid == 95)] | length")" 1 "no event is there twice"
+
+# Another one, while it is being tested: the test is run again.
+other=$(((index + 3) % 4))
+touch hold
+"$fakegpu/rota-fakegpu" xid $other 95 >/dev/null
+echo go >&7
+ok "another is being tested" wait_for 30 is_gpu $other testing
+rm hold
+daemon_kill "$node"
+cluster_resume
+ok "after kill -9 the test is made, and the GPU is back" wait_for 30 is_gpu $other ok
 
 # One GPU hangs: the node stays in contact, and the others' health is seen.
 hanging=$(((index + 1) % 4)) ill=$(((index + 2) % 4))
