@@ -51,7 +51,7 @@ std::string layout_of(const NodeView& node, std::size_t index) {
   if (holder_of(node, index)) return "whole";
   if (!sharers_of(node, index).empty()) return "shared";
   if (instances.empty() && !is_bound) return "idle";
-  std::string slices(std::min(mig.slice_count(), MigGeometry::slices_max), '.');
+  std::string slices(mig.slice_count(), '.');
   for (std::size_t i = 0; i < slices.size(); ++i)
     if ((mig.blocked >> i & 1) != 0) slices[i] = '#';
   for (const MigHolder& each : instances) {

@@ -5,6 +5,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -13,6 +14,14 @@
 #include "model/ids.h"
 
 namespace rota {
+
+/// The memory slices of one instance, a bit for each.
+using SliceMask = std::uint32_t;
+inline constexpr std::uint32_t slices_max = 32;
+/// Of what can lie on an axis.
+inline SliceMask slice_mask(std::uint32_t start, std::uint32_t size) {
+  return size >= slices_max ? ~SliceMask{0} : ((SliceMask{1} << size) - 1) << start;
+}
 
 /// A kind of instance that a GPU can be cut into.
 struct MigProfile {
@@ -24,6 +33,13 @@ struct MigProfile {
   std::uint32_t count_max = 0;        // of them on one GPU
   std::uint64_t memory_bytes = 0;
 
+  /// Its places, ascending, lie on an axis; nothing else can be counted with.
+  bool is_possible() const {
+    return size > 0 && size <= slices_max && !starts.empty() &&
+           std::adjacent_find(starts.begin(), starts.end(), std::greater_equal<>()) ==
+               starts.end() &&
+           starts.back() <= slices_max - size;
+  }
   friend bool operator==(const MigProfile&, const MigProfile&) = default;
   static auto fields(auto& m) {
     return std::tie(m.name, m.id, m.compute_slices, m.size, m.starts, m.count_max, m.memory_bytes);
@@ -32,18 +48,16 @@ struct MigProfile {
 
 /// How a GPU can be cut. No profiles: it cannot.
 struct MigGeometry {
-  static constexpr std::uint32_t slices_max = 32;  // bits of a mask
-
   std::vector<MigProfile> profiles;  // ascending by size, then compute slices, then name
   bool is_on = false;                // it is in MIG mode now, and not to be had as a whole
   bool switches = false;  // its mode can be changed for a job: it is idle, and no reset is needed
-  std::uint32_t blocked = 0;  // mask of memory slices under instances that are not ours
+  SliceMask blocked = 0;  // memory slices under instances that are not ours
 
   /// Memory slices: as long as the longest interval reaches.
   std::uint32_t slice_count() const {
     std::uint32_t count = 0;
     for (const MigProfile& profile : profiles)
-      if (!profile.starts.empty()) count = std::max(count, profile.starts.back() + profile.size);
+      if (profile.is_possible()) count = std::max(count, profile.starts.back() + profile.size);
     return count;
   }
   bool can_be_cut() const { return !profiles.empty() && (is_on || switches); }

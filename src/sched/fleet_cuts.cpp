@@ -59,17 +59,9 @@ std::int64_t fresh_for_cuts(const FleetNode& node, bool now) {
 
 const MigAxis::Profile* cut_on(const FleetNode& node, const Demand& demand) {
   if (node.cuts == nullptr) return nullptr;
-  const auto& profiles = node.cuts->axis->profiles();
-  if (!demand.profile.empty()) {
-    if (const auto* same = node.cuts->axis->find(demand.profile)) return same;
-    const auto name = MigName::parse(demand.profile);
-    const auto at = std::find_if(profiles.begin(), profiles.end(), [&](const auto& each) {
-      const auto other = MigName::parse(each.name);
-      return name && other && other->means(*name);
-    });
-    return at == profiles.end() ? nullptr : &*at;
-  }
+  if (!demand.profile.empty()) return node.cuts->axis->find(demand.profile);
   // The largest come first.
+  const auto& profiles = node.cuts->axis->profiles();
   const auto at = std::find_if(profiles.rbegin(), profiles.rend(), [&](const auto& each) {
     return demand.memory_mib > 0 ? each.memory_mib >= demand.memory_mib
                                  : each.amount >= demand.portion;
@@ -225,13 +217,9 @@ void Fleet::note_use(NodeIndex index, std::uint32_t gpu, bool is_cut) {
 
 std::optional<std::int64_t> Fleet::cut_amount(const std::string& profile) const {
   std::optional<std::int64_t> most;
-  const auto name = MigName::parse(profile);
   for (const auto& axis : axes_)
-    for (const MigAxis::Profile& each : axis->profiles()) {
-      const auto other = MigName::parse(each.name);
-      if (each.name != profile && !(name && other && other->means(*name))) continue;
-      most = std::max(most.value_or(0), each.amount);
-    }
+    if (const MigAxis::Profile* known = axis->find(profile))
+      most = std::max(most.value_or(0), known->amount);
   return most;
 }
 

@@ -20,20 +20,13 @@ NodeCuts::Use use_of(const MigGeometry& mig) {
 
 }  // namespace
 
-MigAxis::MigAxis(const MigGeometry& geometry) {
+MigAxis::MigAxis(const MigGeometry& geometry) : slice_count_(geometry.slice_count()) {
   for (const MigProfile& from : geometry.profiles) {
-    // A node may say anything; what cannot be is not there.
-    constexpr std::uint32_t most = MigGeometry::slices_max;
-    if (from.size == 0 || from.size > most || from.starts.empty()) continue;
-    if (!std::is_sorted(from.starts.begin(), from.starts.end()) ||
-        from.starts.back() > most - from.size)
-      continue;
+    if (!from.is_possible()) continue;  // a node may say anything
+    const std::int64_t amount = std::int64_t{from.size} * one_gpu / slice_count_;
     profiles_.push_back({from.name, from.compute_slices, from.size, from.starts, from.count_max,
-                         static_cast<std::int64_t>(from.memory_bytes >> 20), 0});
-    slice_count_ = std::max(slice_count_, from.starts.back() + from.size);
+                         static_cast<std::int64_t>(from.memory_bytes >> 20), amount});
   }
-  for (Profile& profile : profiles_)
-    profile.amount = std::int64_t{profile.size} * one_gpu / slice_count_;
   std::sort(profiles_.begin(), profiles_.end(), [](const Profile& a, const Profile& b) {
     return std::tuple(b.size, b.compute_slices, a.name) <
            std::tuple(a.size, a.compute_slices, b.name);
@@ -43,7 +36,14 @@ MigAxis::MigAxis(const MigGeometry& geometry) {
 const MigAxis::Profile* MigAxis::find(const std::string& name) const {
   const auto at = std::find_if(profiles_.begin(), profiles_.end(),
                                [&](const Profile& each) { return each.name == name; });
-  return at == profiles_.end() ? nullptr : &*at;
+  if (at != profiles_.end()) return &*at;
+  const auto wanted = MigName::parse(name);
+  if (!wanted) return nullptr;
+  const auto like = std::find_if(profiles_.begin(), profiles_.end(), [&](const Profile& each) {
+    const auto other = MigName::parse(each.name);
+    return other && other->means(*wanted);
+  });
+  return like == profiles_.end() ? nullptr : &*like;
 }
 
 std::uint32_t MigAxis::room(const Profile& profile, SliceMask taken, std::uint32_t there) const {

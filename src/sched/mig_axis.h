@@ -15,16 +15,12 @@
 
 namespace rota::sched {
 
-using SliceMask = std::uint32_t;
-
 /// The memory slices of one instance.
 struct Cut {
   std::uint32_t start = 0;
   std::uint32_t size = 0;
 
-  SliceMask mask() const {
-    return size >= MigGeometry::slices_max ? ~SliceMask{0} : ((SliceMask{1} << size) - 1) << start;
-  }
+  SliceMask mask() const { return slice_mask(start, size); }
   friend auto operator<=>(const Cut&, const Cut&) = default;
 };
 
@@ -45,6 +41,7 @@ class MigAxis {
     friend bool operator==(const Profile&, const Profile&) = default;
   };
   const std::vector<Profile>& profiles() const { return profiles_; }
+  /// By its name, or one that means the same: drivers round memory differently.
   const Profile* find(const std::string& name) const;
   std::uint32_t slice_count() const { return slice_count_; }
 

@@ -106,8 +106,9 @@ void Scheduler::put_node(NodeId id, const std::string& name, const NodeInventory
                       gpu_absent);
   world_.fleet.set_mesh(index, GpuMesh::of(inventory, gpu_absent));
   world_.fleet.set_cuts(index, NodeCuts::of(inventory));
+  // What it says later is known here already: who was put on which GPU.
   for (std::uint32_t i = 0; i < inventory.gpus.size(); ++i)
-    world_.fleet.note_use(index, i, inventory.gpus[i].mig.is_on);
+    if (inventory.gpus[i].mig.is_on) world_.fleet.note_use(index, i, true);
   nodes_changed_ = nodes_changed_ || size_of() != before;
   world_.fleet.set_usable(index, usable);
   node_rules_.put_node(index, name, node_type(inventory, gpu_absent));

@@ -34,9 +34,7 @@ inline constexpr std::int64_t gpu_memory_mib = 32 << 10;
 std::int64_t gpu_mib_of(const NodePart& part);
 /// How each of them can be cut.
 const MigGeometry& mig_geometry();
-inline std::uint32_t mask_of(const MigSlot& slot) {
-  return ((std::uint32_t{1} << slot.size) - 1) << slot.start;
-}
+inline std::uint32_t mask_of(const MigSlot& slot) { return slice_mask(slot.start, slot.size); }
 /// Where the node called "n7" lies.
 inline constexpr std::size_t nodes_per_rack = 3;
 std::size_t rack_of(const std::string& node);

@@ -1,6 +1,5 @@
 // ctld/rpc/node_hello.cpp - rgpud: a node opens its session.
 #include <algorithm>
-#include <functional>
 
 #include "common/format.h"
 #include "common/log.h"
@@ -11,21 +10,16 @@ namespace {
 
 /// What a GPU says of how it can be cut, to be counted with.
 Result<void> check(const MigGeometry& mig) {
-  constexpr std::uint32_t most = MigGeometry::slices_max;
   constexpr std::size_t profiles_max = 64;
   if (mig.profiles.size() > profiles_max)
     return Error{Errc::invalid_argument,
                  format("{} MIG profiles of one GPU, at most {} are possible", mig.profiles.size(),
                         profiles_max)};
-  for (const MigProfile& profile : mig.profiles) {
-    const auto& starts = profile.starts;
-    const bool ascends =
-        std::adjacent_find(starts.begin(), starts.end(), std::greater_equal<>()) == starts.end();
-    if (profile.size == 0 || profile.size > most || starts.empty() || !ascends ||
-        starts.back() > most - profile.size)
+  for (const MigProfile& profile : mig.profiles)
+    if (!profile.is_possible())
       return Error{Errc::invalid_argument,
-                   format("a MIG profile of {} slices that cannot lie on {}", profile.size, most)};
-  }
+                   format("a MIG profile of {} slices that does not lie on an axis of at most {}",
+                          profile.size, slices_max)};
   return {};
 }
 

@@ -117,8 +117,7 @@ int NvmlMig::starts_of(NvmlHandle device, std::uint32_t profile_id, MigProfile& 
   if (code != nvml_success) return code;
   for (std::size_t i = 0; i < std::min<std::size_t>(count, places.size()); ++i) {
     const NvmlPlacement& place = places[i];
-    if (place.size == 0 || place.size > MigGeometry::slices_max ||
-        place.start > MigGeometry::slices_max - place.size)
+    if (place.size == 0 || place.size > slices_max || place.start > slices_max - place.size)
       continue;
     profile.size = place.size;
     profile.starts.push_back(place.start);

@@ -17,10 +17,6 @@ namespace {
 constexpr Duration retry_soon = std::chrono::milliseconds(500);
 constexpr Duration retry_slowly = std::chrono::seconds(10);
 
-std::uint32_t mask_of(std::uint32_t start, std::uint32_t size) {
-  return static_cast<std::uint32_t>(((std::uint64_t{1} << size) - 1) << start);
-}
-
 bool has(const std::vector<MigKeeper::Living>& living, RunId run) {
   return std::ranges::find(living, run, &MigKeeper::Living::run) != living.end();
 }
@@ -84,7 +80,7 @@ void MigKeeper::take_over(const std::string& uuid, Work& work, const MigSeen* se
     }
     log::info("MIG instance {} at {}:{} of {} is not ours: its slices are left alone", instance.id,
               instance.start, instance.size, uuid);
-    work.geometry.blocked |= mask_of(instance.start, instance.size);
+    work.geometry.blocked |= slice_mask(instance.start, instance.size);
   }
   for (Entry& entry : work.entries) {
     if (entry.is_made || (seen == nullptr && has(living, entry.owned.run))) continue;
