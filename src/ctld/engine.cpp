@@ -183,19 +183,12 @@ void Engine::start(Job& job, Placement placement, Now now) {
   run.start_failed_on = std::move(before.start_failed_on);
   run.start_failure = std::move(before.start_failure);
   run.placement = std::move(placement);
-  for (NodePart& part : run.placement) {
-    allow_burst(job, part);
+  for (const NodePart& part : run.placement) {
     run.nodes.push_back(part.node);
     run.tasks_per_node.push_back(part.task_count);
     hold(job, part, now);
   }
   for (const NodePart& part : run.placement) order_launch(job, part);
-}
-
-/// The scheduler counts what is asked for; how much more is lent is the node's business.
-void Engine::allow_burst(const Job& job, NodePart& part) {
-  part.gpu_share_limit = job.spec.task.gpu_share_limit;
-  part.gpu_memory_limit_mib = job.spec.task.gpu_memory_limit_mib;
 }
 
 /// It has the part from now on.

@@ -214,7 +214,6 @@ class Engine {
   std::string start_failure_text(const Job& job) const;
   sched::Wait wait_of(const Job& job) const;
   void start(Job& job, Placement placement, Now now);
-  static void allow_burst(const Job& job, NodePart& part);
   void hold(const Job& job, const NodePart& part, Now now);
   void grow(Job& job, Placement parts, Now now);
   void shrink(Job& job, const sched::Eviction& eviction);

@@ -16,7 +16,6 @@ void Engine::grow(Job& job, Placement parts, Now now) {
   ++run.growths;
   for (NodePart& part : parts) {
     part.growth = run.growths;
-    allow_burst(job, part);
     hold(job, part, now);
   }
   run.placement.insert(run.placement.end(), parts.begin(), parts.end());

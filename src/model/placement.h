@@ -18,14 +18,12 @@ struct NodePart {
   std::uint32_t task_count = 0;
   std::vector<std::uint16_t> gpus;  // positions in the node's inventory, ascending
   std::uint32_t cpu_count = 0;
-  std::uint64_t memory_bytes = 0;          // 0: not limited
-  std::uint32_t gpu_share = 0;             // of each of its GPUs, in millionths; 0: all of it
-  std::uint32_t gpu_memory_mib = 0;        // so much of each was asked for; 0: by the share
-  std::uint32_t growth = 0;                // of an elastic job: its RunId's
-  bool leaving = false;                    // being ended while the rest of the job goes on
-  std::uint32_t gpu_share_limit = 0;       // may use so much while nobody else needs it; 0: not
-  std::uint32_t gpu_memory_limit_mib = 0;  // the same, as memory
-  std::vector<MigSlot> mig;                // its instances, in task order; `gpus` is empty then
+  std::uint64_t memory_bytes = 0;    // 0: not limited
+  std::uint32_t gpu_share = 0;       // of each of its GPUs, in millionths; 0: all of it
+  std::uint32_t gpu_memory_mib = 0;  // so much of each was asked for; 0: by the share
+  std::uint32_t growth = 0;          // of an elastic job: its RunId's
+  bool leaving = false;              // being ended while the rest of the job goes on
+  std::vector<MigSlot> mig;          // its instances, in task order; `gpus` is empty then
 
   /// What it counts for, in millionths of GPUs.
   std::int64_t gpu_amount() const {
@@ -43,8 +41,7 @@ struct NodePart {
   friend bool operator==(const NodePart&, const NodePart&) = default;
   static auto fields(auto& m) {
     return std::tie(m.node, m.task_first, m.task_count, m.gpus, m.cpu_count, m.memory_bytes,
-                    m.gpu_share, m.gpu_memory_mib, m.growth, m.leaving, m.gpu_share_limit,
-                    m.gpu_memory_limit_mib, m.mig);
+                    m.gpu_share, m.gpu_memory_mib, m.growth, m.leaving, m.mig);
   }
 };
 

@@ -144,11 +144,12 @@ Result<ShareOrder> plan_share(const proto::LaunchRun& launch, const NodeFacts& f
     GpuShare& own = share.gpus.emplace_back();
     own.uuid = uuid;
     own.limit_bytes = share_limit(gpu->memory_bytes, part.gpu_share, part.gpu_memory_mib);
-    if (part.gpu_share_limit == 0 && part.gpu_memory_limit_mib == 0) continue;
+    const TaskRequest& asked = launch.spec.task;
+    if (asked.gpu_share_limit == 0 && asked.gpu_memory_limit_mib == 0) continue;
     own.request_bytes = own.limit_bytes;
     own.limit_bytes =
         std::max(own.request_bytes,
-                 share_limit(gpu->memory_bytes, part.gpu_share_limit, part.gpu_memory_limit_mib));
+                 share_limit(gpu->memory_bytes, asked.gpu_share_limit, asked.gpu_memory_limit_mib));
   }
   share.directory = facts.scripts_dir + '/' + run_name(launch.run) + share_suffix;
   share.shim_dir = facts.shares.shim_dir;

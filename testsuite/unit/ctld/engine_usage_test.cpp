@@ -197,7 +197,7 @@ TEST(EngineUsage, TheNodeHearsOfALimitAboveTheShare) {
   std::string launched;
   for (const NodeOrder& order : f.engine.take_effects().orders)
     if (const auto* launch = std::get_if<proto::LaunchRun>(&order.message))
-      launched += format("{}:{}", launch->part.gpu_share, launch->part.gpu_share_limit);
+      launched += format("{}:{}", launch->part.gpu_share, launch->spec.task.gpu_share_limit);
   EXPECT_EQ(launched, "250000:800000");
   EXPECT_EQ(f.view(*id).gpu_amount, 250'000);
 }

@@ -212,14 +212,14 @@ TEST(Plan, ALimitAboveTheShare) {
   auto launch = sample(LaunchMode::tasks, 1);
   launch.gpu_uuids = {gpu_uuids[0]};
   launch.part.gpu_share = 250'000;
-  launch.part.gpu_share_limit = 800'000;
+  launch.spec.task.gpu_share_limit = 800'000;
   const auto share = plan(launch);
   ASSERT_TRUE(share);
   EXPECT_EQ(share->share.gpus[0].request_bytes >> 20, 8127u);
   EXPECT_EQ(share->share.gpus[0].limit_bytes >> 20, 26008u);
   launch.part.gpu_memory_mib = 1000;
-  launch.part.gpu_share_limit = 0;
-  launch.part.gpu_memory_limit_mib = 2000;
+  launch.spec.task.gpu_share_limit = 0;
+  launch.spec.task.gpu_memory_limit_mib = 2000;
   const auto memory = plan(launch);
   ASSERT_TRUE(memory);
   EXPECT_EQ(memory->share.gpus[0].request_bytes >> 20, 1000u);
