@@ -8,52 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nvml_calls.h"
 #include "tap.h"
 
-enum { guard = 0x5A, room = 512 };
-static void* library;
-static unsigned char buffer[room];
 static char state[64];
-
-typedef int (*AnyCall)();
-
-static AnyCall call(const char* name) {
-  AnyCall found = (AnyCall)dlsym(library, name);
-  if (found == NULL) {
-    printf("Bail out! %s is missing\n", name);
-    exit(1);
-  }
-  return found;
-}
-
-static size_t written(void) {
-  size_t end = sizeof buffer;
-  while (end > 0 && buffer[end - 1] == guard) --end;
-  return end;
-}
-
-static uint32_t u32(size_t offset) {
-  uint32_t value;
-  memcpy(&value, buffer + offset, sizeof value);
-  return value;
-}
-
-static uint64_t u64(size_t offset) {
-  uint64_t value;
-  memcpy(&value, buffer + offset, sizeof value);
-  return value;
-}
 
 static void put_u32(size_t offset, uint32_t value) {
   memcpy(buffer + offset, &value, sizeof value);
-}
-
-static void clean(void) { memset(buffer, guard, sizeof buffer); }
-
-static void* device(unsigned int index) {
-  void* handle = NULL;
-  call("nvmlDeviceGetHandleByIndex_v2")(index, &handle);
-  return handle;
 }
 
 static int tool(const char* words) {
