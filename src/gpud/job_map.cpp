@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -92,13 +91,8 @@ void JobMap::update(const std::vector<JobHolder>& holders) {
 }
 
 void JobMap::write(const std::string& path, const std::string& text) {
-  const std::string beside = path + ".new";
-  std::FILE* file = std::fopen(beside.c_str(), "we");
-  if (file == nullptr) return complain(path, std::strerror(errno));
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = std::fclose(file) == 0;
-  if (!written || !closed || std::rename(beside.c_str(), path.c_str()) != 0)
-    complain(path, std::strerror(errno));
+  if (const int error = file_replace(path, text, 0666); error != 0)
+    complain(path, std::strerror(error));
 }
 
 void JobMap::complain(const std::string& path, const std::string& what) {

@@ -32,7 +32,7 @@ Shell::Shell(boost::asio::any_io_executor executor, Options options, Spool spool
       spool_dir_(spool.directory()),
       agent_(options_.inventory, options_.cpus),
       job_map_(options_.dcgm_dir, options_.jobstats_dir, options_.inventory),
-      usage_(spool_dir_, facts.cgroups.node_directory),
+      usage_(spool_dir_, facts.cgroups.node_directory, step_program),
       steps_(executor, std::move(spool), std::move(facts), std::move(step_program), step_events()),
       timer_(executor) {}
 

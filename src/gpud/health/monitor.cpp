@@ -7,7 +7,7 @@
 #include "common/clock.h"
 #include "common/format.h"
 #include "common/log.h"
-#include "gpud/health/culprit.h"
+#include "gpud/launch/owner.h"
 
 namespace rota::gpud {
 namespace {
@@ -183,7 +183,8 @@ void Monitor::logged(const LoggedXid& xid) {
   if (gpu == options_.gpus.end()) return;
   XidSeen seen{.uuid = gpu->uuid, .xid = xid.xid, .source = XidSeen::Source::log};
   if (xid.pid != 0) {
-    const Culprit culprit = find_culprit(xid.pid, options_.cgroup_directory, options_.step_program);
+    const ProcessOwner culprit =
+        owner_of_process(xid.pid, options_.cgroup_directory, options_.step_program);
     seen.run = culprit.run;
     seen.is_foreign = culprit.is_alive && !culprit.run;
   }

@@ -30,27 +30,12 @@ Error failed(const char* what, const std::string& path) {
   return Error{Errc::io_failed, format("cannot {} {}: {}", what, path, strerrordesc_np(errno))};
 }
 
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return true;
-}
-
 }  // namespace
 
 Result<void> health_record_write(const std::string& path, const HealthRecord& record) {
   const std::string body = proto::encode(record);
-  const std::string beside = path + ".new";
-  Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!file) return failed("open", beside);
-  if (!write_all(file.get(), head_of(body)) || !write_all(file.get(), body) ||
-      ::fdatasync(file.get()) != 0)
-    return failed("write", beside);
-  if (::rename(beside.c_str(), path.c_str()) != 0) return failed("rename to", path);
+  if (const int error = file_replace(path, head_of(body) + body, 0600, true); error != 0)
+    return Error{Errc::io_failed, format("cannot write {}: {}", path, strerrordesc_np(error))};
   return {};
 }
 

@@ -1,10 +1,8 @@
 // gpud/launch/fence.cpp - one small file, replaced as a whole.
 #include "gpud/launch/fence.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 
 #include "gpud/launch/file.h"
@@ -17,14 +15,8 @@ void write_fence(const std::string& spool_dir, std::optional<MonoTime> deadline)
     ::unlink(path.c_str());
     return;
   }
-  // A reader must never see half a number: write beside it, then put it in its place. A deadline
-  // that cannot be moved ends the runs too early, never too late.
-  const std::string fresh = path + ".new";
-  const Fd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!file) return;
-  const std::string text = std::to_string(deadline->nanoseconds) + "\n";
-  if (::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()))
-    ::rename(fresh.c_str(), path.c_str());
+  // A deadline that cannot be moved ends the runs too early, never too late.
+  file_replace(path, std::to_string(deadline->nanoseconds) + "\n");
 }
 
 std::optional<MonoTime> read_fence(const std::string& spool_dir) {

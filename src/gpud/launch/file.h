@@ -1,4 +1,5 @@
-// gpud/launch/file.h - small kernel files (cgroup, proc) read and written in one call each.
+// gpud/launch/file.h - small files: those of the kernel (cgroup, proc) in one call each, ours as a
+// whole.
 #pragma once
 #include <string>
 #include <string_view>
@@ -29,6 +30,10 @@ class Fd {
 
 /// 0, or the errno of the open or the write.
 int file_write(const std::string& path, std::string_view text);
+/// Written beside the file and put in its place: readers see all of the one or of the other.
+/// `is_durable`: once the disk has it. 0, or the errno of what failed; then nothing has changed.
+int file_replace(const std::string& path, std::string_view bytes, unsigned int mode = 0600,
+                 bool is_durable = false);
 /// The file's text up to `size_max` bytes; "" when it cannot be read.
 std::string file_read(const std::string& path, std::size_t size_max = 1 << 20);
 

@@ -1,16 +1,11 @@
 // gpud/meter/keeper.cpp - feeds the meter, and writes down what it counted.
 #include "gpud/meter/keeper.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "common/log.h"
 #include "gpud/launch/file.h"
-#include "gpud/meter/owner.h"
+#include "gpud/launch/owner.h"
 #include "proto/codec.h"
 
 namespace rota::gpud {
@@ -24,23 +19,13 @@ struct UsageFile {
   static auto fields(auto& m) { return std::tie(m.runs); }
 };
 
-/// Beside and then in its place, so that there is always one that can be read.
-int replace_file(const std::string& path, const std::string& bytes) {
-  const std::string beside = path + ".new";
-  {
-    const Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    if (!file) return errno;
-    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
-    if (written < 0) return errno;
-    if (static_cast<std::size_t>(written) < bytes.size()) return ENOSPC;
-  }
-  return ::rename(beside.c_str(), path.c_str()) == 0 ? 0 : errno;
-}
-
 }  // namespace
 
-UsageKeeper::UsageKeeper(const std::string& spool_dir, std::string node_directory)
-    : path_(spool_dir + "/usage"), node_directory_(std::move(node_directory)) {
+UsageKeeper::UsageKeeper(const std::string& spool_dir, std::string node_directory,
+                         std::string step_program)
+    : path_(spool_dir + "/usage"),
+      node_directory_(std::move(node_directory)),
+      step_program_(std::move(step_program)) {
   load();
 }
 
@@ -58,7 +43,7 @@ void UsageKeeper::load() {
 void UsageKeeper::save() {
   UsageFile file{.runs = meter_.all()};
   for (const auto& [run, saved] : known_) file.runs.push_back(saved);
-  if (const int error = replace_file(path_, proto::encode(file)); error != 0) {
+  if (const int error = file_replace(path_, proto::encode(file)); error != 0) {
     if (!std::exchange(complained_, true))
       log::warning("what jobs do with their GPUs cannot be written to {}: {}", path_,
                    strerrordesc_np(error));
@@ -93,8 +78,9 @@ void UsageKeeper::take(const std::vector<GpuSample>& samples, MonoTime now) {
   meter_.take(samples, [&](std::uint32_t pid) -> std::optional<RunId> {
     if (const auto again = owners.find(pid); again != owners.end()) return again->second;
     const auto before = owners_.find(pid);
-    const auto run =
-        before != owners_.end() ? before->second : run_of_process(pid, node_directory_);
+    const auto run = before != owners_.end()
+                         ? before->second
+                         : owner_of_process(pid, node_directory_, step_program_).run;
     if (run) owners[pid] = *run;
     return run;
   });

@@ -17,7 +17,7 @@ namespace rota::gpud {
 class UsageKeeper {
  public:
   /// Reads what an earlier rgpud left in `spool_dir`. `node_directory` names the runs' cgroups.
-  UsageKeeper(const std::string& spool_dir, std::string node_directory);
+  UsageKeeper(const std::string& spool_dir, std::string node_directory, std::string step_program);
 
   void set_idle_window(Duration window) { meter_.set_idle_window(window); }
 
@@ -46,6 +46,7 @@ class UsageKeeper {
 
   std::string path_;
   std::string node_directory_;
+  std::string step_program_;
   UsageMeter meter_;
   std::map<RunId, SavedUsage> known_;      // that are over, or have not begun here
   std::map<std::uint32_t, RunId> owners_;  // of processes in the last samples

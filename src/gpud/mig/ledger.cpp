@@ -1,15 +1,13 @@
 // gpud/mig/ledger.cpp - one small file, written beside and renamed.
 #include "gpud/mig/ledger.h"
 
-#include <unistd.h>
-
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 
 #include "common/format.h"
+#include "gpud/launch/file.h"
 #include "proto/codec.h"
 
 namespace rota::gpud {
@@ -40,13 +38,8 @@ Result<MigLedger> mig_ledger_load(const std::string& path) {
 
 Result<void> mig_ledger_save(const std::string& path, const MigLedger& ledger) {
   const std::string bytes = std::string(magic) + proto::encode(ledger);
-  const std::string beside = path + ".new";
-  std::FILE* file = std::fopen(beside.c_str(), "we");
-  if (file == nullptr) return failed(beside, "open");
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  const bool closed = std::fclose(file) == 0;
-  if (!written || !closed) return failed(beside, "write");
-  if (std::rename(beside.c_str(), path.c_str()) != 0) return failed(path, "rename");
+  if (const int error = file_replace(path, bytes); error != 0)
+    return Error{Errc::io_failed, format("{}: {}", path, strerrordesc_np(error))};
   return {};
 }
 

@@ -9,7 +9,6 @@
 #include <fstream>
 
 #include "common/format.h"
-#include "gpud/health/culprit.h"
 #include "gpud/health/kernel_log.h"
 #include "gpud/health/program.h"
 
@@ -98,19 +97,6 @@ TEST(KernelLog, WhatIsNoLogIsAnError) {
   KernelLog log(io.get_executor(), [](const LoggedXid&) {});
   EXPECT_FALSE(log.open(folder.path + "/none", 0));
   EXPECT_FALSE(log.open(folder.program("file", ""), 0));
-}
-
-TEST(Culprit, IsFoundByItsCgroup) {
-  const std::string text =
-      "12:memory:/rota/n1.3fa94c20/17.2\n3:devices:/rota/n1.3fa94c20/17.2/inner\n0::/user.slice\n";
-  EXPECT_EQ(run_in_cgroup(text, "n1.3fa94c20"), (RunId{JobId{17}, 2}));
-  EXPECT_EQ(run_in_cgroup(text, "n2.3fa94c20"), std::nullopt);
-  EXPECT_EQ(run_in_cgroup("0::/rota/n1.3fa94c20/other\n", "n1.3fa94c20"), std::nullopt);
-  EXPECT_EQ(run_in_cgroup("", ""), std::nullopt);
-  const Culprit self = find_culprit(static_cast<std::uint32_t>(getpid()), "n1.3fa94c20", "/none");
-  EXPECT_TRUE(self.is_alive);
-  EXPECT_FALSE(self.run);
-  EXPECT_FALSE(find_culprit(4'194'305, "n1.3fa94c20", "/none").is_alive);
 }
 
 /// "good", or what is wrong with it.

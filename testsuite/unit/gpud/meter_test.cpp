@@ -10,7 +10,6 @@
 
 #include "common/format.h"
 #include "gpud/meter/keeper.h"
-#include "gpud/meter/owner.h"
 
 namespace rota::gpud {
 namespace {
@@ -220,22 +219,6 @@ TEST(UsageMeter, GoesOnAfterARestart) {
   EXPECT_EQ(after.text(one), "2/2 s, 900 J, 100%, 0/0 GiB, 100 W, idle 0 s");
 }
 
-TEST(ProcessOwner, IsInItsCgroupOrItsEnvironment) {
-  const auto text = [](const std::optional<RunId>& run) {
-    return run ? format("{}.{}.{}", run->job.value, run->restart, run->growth) : "none";
-  };
-  const std::string cgroup = "4:memory:/rota/n1.3fa9/7.1\n0::/rota/n1.3fa9/12.0/sub\n";
-  EXPECT_EQ(text(run_in_cgroup(cgroup, "n1.3fa9")), "7.1.0");
-  EXPECT_EQ(text(run_in_cgroup("0::/rota/n1.3fa9/12.0.3/docker/4\n", "n1.3fa9")), "12.0.3");
-  EXPECT_EQ(text(run_in_cgroup("0::/rota/n11.3fa9/12.0\n", "n1.3fa9")), "none");
-  EXPECT_EQ(text(run_in_cgroup("0::/rota/n1.3fa9/other\n", "n1.3fa9")), "none");
-  const std::string environment("A=1\0ROTA_RUN=n1.3fa9/12.0\0B=2", 29);
-  EXPECT_EQ(text(run_in_environment(environment, "n1.3fa9")), "12.0.0");
-  EXPECT_EQ(text(run_in_environment("ROTA_RUN=n1.3fa9/5.0", "n1.3fa9")), "5.0.0");
-  EXPECT_EQ(text(run_in_environment("XROTA_RUN=n1.3fa9/5.0", "n1.3fa9")), "none");
-  EXPECT_EQ(text(run_of_process(static_cast<std::uint32_t>(::getpid()), "n1.3fa9")), "none");
-}
-
 TEST(UsageKeeper, RemembersWhatItCounted) {
   char directory[] = "/tmp/rota-usage.XXXXXX";
   ASSERT_NE(mkdtemp(directory), nullptr);
@@ -249,7 +232,7 @@ TEST(UsageKeeper, RemembersWhatItCounted) {
     now = now + seconds(1);
   };
   {
-    UsageKeeper keeper(directory, "n1.3fa9");
+    UsageKeeper keeper(directory, "n1.3fa9", "/none");
     EXPECT_FALSE(keeper.is_needed());
     keeper.begin({one, {"A"}, 0}, now);
     keeper.begin({two, {"B"}, 0}, now);
@@ -258,7 +241,7 @@ TEST(UsageKeeper, RemembersWhatItCounted) {
     sample(keeper, 4000);  // after an end it is written at once
   }
   {
-    UsageKeeper keeper(directory, "n1.3fa9");
+    UsageKeeper keeper(directory, "n1.3fa9", "/none");
     keeper.begin({one, {"A"}, 0}, now);
     EXPECT_EQ(keeper.end(two).energy_mj, 3'900'000u);  // the controller has not heard of it yet
     sample(keeper, 4100);
@@ -271,7 +254,7 @@ TEST(UsageKeeper, RemembersWhatItCounted) {
     sample(keeper, 4300);
   }
   {
-    UsageKeeper keeper(directory, "n1.3fa9");
+    UsageKeeper keeper(directory, "n1.3fa9", "/none");
     EXPECT_TRUE(keeper.end(two).empty());
     keeper.forget_others({});
     keeper.begin({one, {"A"}, 0}, now);
@@ -279,7 +262,7 @@ TEST(UsageKeeper, RemembersWhatItCounted) {
     EXPECT_TRUE(keeper.reports(10).empty());  // it was forgotten: nothing is counted yet
   }
   std::ofstream(std::string(directory) + "/usage") << "no such thing";
-  UsageKeeper keeper(directory, "n1.3fa9");
+  UsageKeeper keeper(directory, "n1.3fa9", "/none");
   EXPECT_TRUE(keeper.end(one).empty());
   std::filesystem::remove_all(directory);
 }
@@ -288,7 +271,7 @@ TEST(UsageKeeper, RemembersWhatItCounted) {
 TEST(UsageKeeper, ReportsInTurns) {
   char directory[] = "/tmp/rota-usage.XXXXXX";
   ASSERT_NE(mkdtemp(directory), nullptr);
-  UsageKeeper keeper(directory, "n1.3fa9");
+  UsageKeeper keeper(directory, "n1.3fa9", "/none");
   MonoTime now{seconds(100).count()};
   Bench b;
   for (std::uint64_t job = 1; job <= 5; ++job)

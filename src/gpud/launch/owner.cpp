@@ -1,5 +1,5 @@
-// gpud/health/culprit.cpp - a few files of /proc.
-#include "gpud/health/culprit.h"
+// gpud/launch/owner.cpp - a few files of /proc.
+#include "gpud/launch/owner.h"
 
 #include <sys/stat.h>
 
@@ -58,18 +58,18 @@ std::optional<RunId> run_in_cgroup(const std::string& text, const std::string& n
   return std::nullopt;
 }
 
-Culprit find_culprit(std::uint32_t pid, const std::string& node_directory,
-                     const std::string& step_program) {
-  Culprit culprit;
+ProcessOwner owner_of_process(std::uint32_t pid, const std::string& node_directory,
+                              const std::string& step_program) {
+  ProcessOwner owner;
   const std::string cgroups = file_read(format("/proc/{}/cgroup", pid));
-  culprit.is_alive = !cgroups.empty();
-  culprit.run = run_in_cgroup(cgroups, node_directory);
+  owner.is_alive = !cgroups.empty();
+  owner.run = run_in_cgroup(cgroups, node_directory);
   std::uint32_t at = pid;
-  for (int i = 0; i < ancestors_max && at > 1 && !culprit.run; ++i) {
-    if (is_same_file(format("/proc/{}/exe", at), step_program)) culprit.run = run_in_arguments(at);
+  for (int i = 0; i < ancestors_max && at > 1 && !owner.run; ++i) {
+    if (is_same_file(format("/proc/{}/exe", at), step_program)) owner.run = run_in_arguments(at);
     at = parent_of(at);
   }
-  return culprit;
+  return owner;
 }
 
 }  // namespace rota::gpud
