@@ -390,6 +390,8 @@ static void test_names(void) {
   old = dlopen(TEST_FAKEGPU_DIR "/r535/libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   OK(old != NULL && dlsym(old, "cuGetProcAddress_v2") != NULL, "535 has it");
   OK(old != NULL && dlsym(old, "cuCtxCreate_v4") == NULL, "  and not cuCtxCreate_v4 (12.5)");
+  old = dlopen(TEST_FAKEGPU_DIR "/r580/libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  OK(old != NULL && dlsym(old, "cuCtxCreate_v4") != NULL, "580 has that, too");
 }
 
 int main(void) {

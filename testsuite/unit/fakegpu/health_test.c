@@ -166,6 +166,19 @@ static void test_old_names(void) {
   OK(dlsym(old, "nvmlDeviceGetSramEccErrorStatus") == NULL, "has no status of the SRAM");
   OK(dlsym(old, "nvmlDeviceGetCurrentClocksEventReasons") == NULL, "knows throttling by its old");
   OK(dlsym(old, "nvmlDeviceGetCurrentClocksThrottleReasons") != NULL, "name");
+
+  void* middle = dlopen(TEST_FAKEGPU_DIR "/r535/libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  OK(middle != NULL, "driver 535");
+  if (middle == NULL) return;
+  OK(dlsym(middle, "nvmlDeviceGetSramEccErrorStatus") != NULL, "has it");
+  OK(dlsym(middle, "nvmlDeviceGetNumaNodeId") == NULL, "and tells no NUMA node (550)");
+
+  void* recent = dlopen(TEST_FAKEGPU_DIR "/r580/libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  OK(recent != NULL, "driver 580");
+  if (recent == NULL) return;
+  OK(dlsym(recent, "nvmlDeviceGetNumaNodeId") != NULL, "does");
+  OK(dlsym(recent, "nvmlDeviceSetMemoryLimits_v1") == NULL, "and limits no memory (615)");
+  OK(dlsym(library, "nvmlDeviceSetMemoryLimits_v1") != NULL, "which the newest does");
 }
 
 int main(void) {
