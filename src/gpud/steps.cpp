@@ -299,7 +299,10 @@ void Steps::tell_holders() {
 
 void Steps::settle_burst(MonoTime now) {
   if (!burst_.is_needed() || !events_.gpu_held) return;
-  burst_.settle(events_.gpu_held(now), now);
+  std::set<RunId> deaf;
+  for (const auto& [run, step] : steps_)
+    if (step.state != State::attached) deaf.insert(run);
+  burst_.settle(events_.gpu_held(now), now, deaf);
   for (const BurstEviction& eviction : burst_.take_evictions()) {
     const auto step = steps_.find(eviction.run);
     if (step == steps_.end() || step->second.end_wanted) continue;

@@ -67,7 +67,7 @@ bool BurstRoom::is_needed() const {
   return std::ranges::any_of(gpus_, [](const auto& each) { return each.second.bursts(); });
 }
 
-void BurstRoom::settle(const Held& held, MonoTime now) {
+void BurstRoom::settle(const Held& held, MonoTime now, const std::set<RunId>& deaf) {
   for (auto& [uuid, gpu] : gpus_) {
     if (!gpu.bursts() || gpu.bytes == 0) continue;
     const auto looked = held.find(uuid);
@@ -76,14 +76,14 @@ void BurstRoom::settle(const Held& held, MonoTime now) {
       const auto own = looked->second.find(run);
       claim.held = own == looked->second.end() ? 0 : own->second;
     }
-    settle_one(gpu);
+    settle_one(gpu, deaf);
     judge(uuid, gpu, now);
   }
 }
 
 /// What is not needed is divided among those who may have more; each of them gets its part at once
 /// as far as it is nobody's, and the rest when those who have to give it back no longer can use it.
-void BurstRoom::settle_one(SharedGpu& gpu) {
+void BurstRoom::settle_one(SharedGpu& gpu, const std::set<RunId>& deaf) {
   std::uint64_t takers = 0;
   for (const auto& [run, claim] : gpu.claims)
     takers += claim.is_started && claim.limit > claim.needed() ? 1 : 0;
@@ -102,7 +102,11 @@ void BurstRoom::settle_one(SharedGpu& gpu) {
     if (!claim.bursts() || !claim.is_started) continue;
     const std::uint64_t most = claim.bound() + (risers > 0 ? pool / risers : 0);
     const std::uint64_t next = std::max(claim.request, std::min(wanted_by(claim), most));
-    claim.before = std::exchange(claim.ceiling, next);
+    // A word that was not heard changes nothing; the first that is counts from now on.
+    const bool is_deaf = deaf.contains(run);
+    const bool was_deaf = std::exchange(claim.was_deaf, is_deaf);
+    const std::uint64_t last = std::exchange(claim.ceiling, next);
+    claim.before = is_deaf || was_deaf ? std::max(claim.before, last) : last;
   }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,8 +43,9 @@ class BurstRoom {
   void started(RunId run);
   void remove(RunId run);
 
-  /// About once a second, after a look at the driver.
-  void settle(const Held& held, MonoTime now);
+  /// About once a second, after a look at the driver. `deaf`: runs that cannot be told anything
+  /// now; they go by what they heard last.
+  void settle(const Held& held, MonoTime now, const std::set<RunId>& deaf = {});
   /// Whether some run may hold more than it asked for.
   bool is_needed() const;
   /// What the run may hold of each of its GPUs now; empty: always the same.
@@ -61,6 +63,7 @@ class BurstRoom {
     std::uint64_t before = 0;
     bool is_started = false;
     bool is_evicted = false;
+    bool was_deaf = false;  // when this was last settled
 
     bool bursts() const { return limit > request; }
     /// What it may hold by now, and what it has to be left.
@@ -78,7 +81,7 @@ class BurstRoom {
   };
 
   void put(RunId run, const std::vector<GpuShare>& shares, bool adopted);
-  void settle_one(SharedGpu& gpu);
+  void settle_one(SharedGpu& gpu, const std::set<RunId>& deaf);
   void judge(const std::string& uuid, SharedGpu& gpu, MonoTime now);
 
   Duration grace_;

@@ -23,6 +23,7 @@ struct Bench {
   BurstRoom room{seconds(3)};
   MonoTime now{seconds(100).count()};
   BurstRoom::Held held{{gpu, {}}};
+  std::set<RunId> deaf;
 
   Bench() { room.set_gpu(gpu, 1000 * mib); }
   /// Whether it may start at once; then it has.
@@ -37,7 +38,7 @@ struct Bench {
   }
   void holds(std::uint64_t id, std::uint64_t bytes) { held[gpu][job(id)] = bytes * mib; }
   void tick(int count = 1) {
-    for (; count > 0; --count, now = now + seconds(1)) room.settle(held, now);
+    for (; count > 0; --count, now = now + seconds(1)) room.settle(held, now, deaf);
   }
   std::uint64_t ceiling(std::uint64_t id) {
     const auto ceilings = room.ceilings(job(id));
@@ -103,6 +104,24 @@ TEST(BurstRoom, ANewcomerWaitsUntilItsRoomIsSafe) {
   b.tick(2);
   EXPECT_TRUE(b.start(2));
   EXPECT_EQ(b.evicted(), "");
+}
+
+// Its rstepd is away: it does not hear that it may hold less.
+TEST(BurstRoom, WhoDoesNotHearGoesByWhatItHeardLast) {
+  Bench b;
+  EXPECT_TRUE(b.add(1, 250, 1000));
+  b.holds(1, 300);
+  b.tick(3);
+  EXPECT_FALSE(b.add(2, 500, 500));
+  b.deaf = {job(1)};
+  b.tick(5);
+  EXPECT_EQ(b.ceiling(1), 500u);
+  EXPECT_FALSE(b.start(2));
+  b.deaf.clear();
+  b.tick();  // now it is told
+  EXPECT_FALSE(b.start(2));
+  b.tick(2);
+  EXPECT_TRUE(b.start(2));
 }
 
 TEST(BurstRoom, WhoDoesNotGiveBackIsEnded) {
