@@ -51,10 +51,12 @@ void append_nodes_or_reason(std::string& out, const JobView& job) {
 }
 
 bool has_usage(const JobView& job) { return !job.usage.empty(); }
+/// MIG instances use memory and energy, and what else they do the driver does not tell.
+bool has_utilization(const JobView& job) { return job.usage.sampled_ms > 0; }
 
 /// Over the whole run: of the GPU time that was looked at, how much was used.
 void append_mean(std::string& out, const JobView& job) {
-  if (has_usage(job)) out += format("{}%", job.usage.busy_ms * 100 / job.usage.sampled_ms);
+  if (has_utilization(job)) out += format("{}%", job.usage.busy_ms * 100 / job.usage.sampled_ms);
 }
 
 using Out = std::string&;
@@ -112,7 +114,7 @@ constexpr auto fields = std::to_array<JobField>({
      }},
     {0, "gpu_utilization", "GPU%",
      [](Out out, View job) {
-       if (has_usage(job)) out += format("{}%", job.usage.utilization_percent);
+       if (has_utilization(job)) out += format("{}%", job.usage.utilization_percent);
      }},
     {0, "gpu_mean", "MEAN%", append_mean},
     {0, "gpu_memory", "GPUMEM",

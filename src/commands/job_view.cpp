@@ -47,7 +47,8 @@ void write_usage(JsonWriter& json, const JobView& job) {
   json.units(usage.busy_ms, 3);
   json.key("energy_joules");
   json.units(static_cast<std::int64_t>(usage.energy_mj), 3);
-  json.field("utilization_percent", usage.utilization_percent);
+  // Of MIG instances it is not known.
+  json.field_or_null("utilization_percent", usage.sampled_ms > 0, usage.utilization_percent);
   json.field("memory_bytes", usage.memory_bytes);
   json.field("memory_max_bytes", usage.memory_max_bytes);
   json.key("power_watts");

@@ -142,13 +142,12 @@ void Shell::tick() {
   });
 }
 
-/// A run that has started. What instances of a cut GPU do the driver does not tell.
+/// A run that has started.
 void Shell::measure(RunId id) {
   const auto run = agent_.runs().find(id);
   if (run == agent_.runs().end() || run->second.phase != proto::RunPhase::running) return;
   const proto::LaunchRun& launch = run->second.launch;
-  if (!launch.part.mig.empty()) return;
-  usage_.begin({id, launch.gpu_uuids, launch.part.gpu_share}, mono_now());
+  usage_.begin({id, metered_gpus(launch.part, launch.gpu_uuids)}, mono_now());
 }
 
 void Shell::take_samples() {

@@ -8,7 +8,7 @@ namespace rota {
 
 /// Sums over the GPUs of a run, from samples about once a second; so two nodes' add up.
 struct RunUsage {
-  std::int64_t sampled_ms = 0;  // GPU time that the samples stand for
+  std::int64_t sampled_ms = 0;  // GPU time of which the utilisation is known: of MIG's it is not
   std::int64_t busy_ms = 0;     // of it, weighed by utilisation
   std::int64_t idle_ms = 0;     // since all of its GPUs have been idle without a break
   std::uint64_t energy_mj = 0;
@@ -17,7 +17,7 @@ struct RunUsage {
   std::uint64_t memory_bytes = 0;         // at the last sample
   std::uint64_t memory_max_bytes = 0;
 
-  bool empty() const { return sampled_ms == 0; }
+  bool empty() const { return sampled_ms == 0 && energy_mj == 0 && memory_max_bytes == 0; }
   friend bool operator==(const RunUsage&, const RunUsage&) = default;
   static auto fields(auto& m) {
     return std::tie(m.sampled_ms, m.busy_ms, m.idle_ms, m.energy_mj, m.power_mw,

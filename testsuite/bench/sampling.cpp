@@ -37,7 +37,7 @@ int measure(NvmlWorker& worker, const std::vector<Gpu>& gpus, bool shared) {
   std::uint64_t job = 0;
   for (const Gpu& gpu : gpus)
     for (int part = 0; part < (shared ? 2 : 1); ++part)
-      meter.begin({RunId{JobId{++job}, 0, 0}, {gpu.uuid}, shared ? 500'000u : 0u}, mono_now());
+      meter.begin({RunId{JobId{++job}, 0, 0}, {{gpu.uuid, shared ? 500'000u : 0u}}}, mono_now());
   worker.set_shared(meter.shared());
   const auto owner_of = [](std::uint32_t pid) -> std::optional<RunId> {
     return RunId{JobId{pid}, 0, 0};

@@ -5,8 +5,10 @@
 
 fakegpu=$top_builddir/testsuite/fakegpu
 user=$top_builddir/testsuite/unit/gpushim/shim_user
-plan 22
+plan 25
 cat >"$test_dir/keys.yaml" <<TEXT
+nodes:
+  heartbeat: 200ms
 node:
   mig_hold: 1s
 TEXT
@@ -76,6 +78,18 @@ rsubmit --quiet --wait -o auto --mig auto -g 0.2 -- sh -c 'echo $CUDA_VISIBLE_DE
 like "$(<auto)" 'MIG-.*1g.20gb' "auto finds the smallest profile that has the part"
 rsubmit --quiet --wait -o tasks -n 2 --mig 1g.10gb -- sh -c 'echo $CUDA_VISIBLE_DEVICES'
 is "$(tr ',' '\n' <tasks | sort -u | grep -c '^MIG-')" 2 "two tasks have an instance each"
+
+# What they do, as far as the driver tells.
+mkfifo use.in
+exec 8<>use.in
+use=$(rsubmit --parsable -o use --mig 3g.40gb -- sh -c "exec '$user' <$test_dir/use.in")
+printf '%s\n' init 'retain 0' 'alloc 2048' >&8
+used() { rqueue --json -j "$use" | jq -e ".jobs[0].gpu_usage.memory_bytes >= $((2048 << 20))"; }
+ok "an instance's memory is seen" wait_for 30 used
+is "$(field "$use" 'gpu_usage.utilization_percent')" null "its utilisation is not known"
+rcancel "$use"
+ok "it ends" wait_state "$use" CANCELLED
+exec 8>&-
 
 is_error() { ! rsubmit "$@" -- true 2>error; }
 ok "a profile that no GPU has is refused" is_error --mig 5g.50gb

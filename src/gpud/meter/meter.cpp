@@ -34,17 +34,32 @@ std::uint64_t portion(std::uint64_t amount, std::uint64_t parts, std::uint64_t o
 
 }  // namespace
 
+std::vector<MeteredGpu> metered_gpus(const NodePart& part,
+                                     const std::vector<std::string>& gpu_uuids) {
+  std::vector<MeteredGpu> gpus;
+  for (std::size_t i = 0; i < gpu_uuids.size(); ++i) {
+    const bool is_instance = i >= part.gpus.size() && i - part.gpus.size() < part.mig.size();
+    const std::uint32_t share =
+        is_instance ? part.mig[i - part.gpus.size()].amount : part.gpu_share;
+    const auto known = std::ranges::find(gpus, gpu_uuids[i], &MeteredGpu::uuid);
+    if (known == gpus.end())
+      gpus.push_back({gpu_uuids[i], share});
+    else
+      known->share += share;
+  }
+  return gpus;
+}
+
 void UsageMeter::begin(MeteredRun metered, MonoTime now, const SavedUsage* saved) {
-  if (metered.gpu_uuids.empty()) return;
+  if (metered.gpus.empty()) return;
   Run& run = runs_[metered.id];
   run = Run{};
-  run.share = metered.share;
   run.begun = run.window_start = now;
-  for (const std::string& uuid : metered.gpu_uuids) run.gpus[uuid];
+  for (const MeteredGpu& gpu : metered.gpus) run.gpus[gpu.uuid].share = gpu.share;
   if (saved == nullptr) return;
   run.usage = saved->usage;
   for (const EnergyMark& mark : saved->marks)
-    if (const auto gpu = run.gpus.find(mark.uuid); gpu != run.gpus.end() && run.share == 0)
+    if (const auto gpu = run.gpus.find(mark.uuid); gpu != run.gpus.end() && gpu->second.share == 0)
       gpu->second.mark_mj = mark.energy_mj;
 }
 
@@ -63,8 +78,8 @@ SavedUsage UsageMeter::end(RunId id) {
 std::set<std::string> UsageMeter::shared() const {
   std::set<std::string> uuids;
   for (const auto& [id, run] : runs_)
-    if (run.share != 0)
-      for (const auto& [uuid, gpu] : run.gpus) uuids.insert(uuid);
+    for (const auto& [uuid, gpu] : run.gpus)
+      if (gpu.share != 0) uuids.insert(uuid);
   return uuids;
 }
 
@@ -102,7 +117,7 @@ void UsageMeter::take(const std::vector<GpuSample>& samples, const OwnerOf& owne
     if (parts.empty()) continue;
     latest = std::max(latest, sample.at);
     touched.insert(ids.begin(), ids.end());
-    if (parts.size() == 1 && parts.front().run->share == 0)
+    if (parts.size() == 1 && parts.front().gpu->share == 0)
       take_whole(sample, parts.front());
     else
       take_shared(sample, parts, ids, owner_of);
@@ -149,7 +164,7 @@ void UsageMeter::take_shared(const GpuSample& sample, std::vector<Part>& parts,
   for (const GpuProcess& process : sample.processes) {
     Part* part = part_of(process.pid);
     if (part == nullptr) continue;
-    if (!part->busy) present += part->run->share;
+    if (!part->busy) present += part->gpu->share;
     part->busy = true;  // for now: it is there
     part->memory_bytes += process.memory_bytes;
   }
@@ -157,7 +172,7 @@ void UsageMeter::take_shared(const GpuSample& sample, std::vector<Part>& parts,
   for (Part& part : parts) {
     // Where the driver does not tell who did it: they all did, each its share of it.
     if (!sample.loads && part.busy && present > 0)
-      part.percent = static_cast<std::uint32_t>(portion(gpu_percent, part.run->share, present));
+      part.percent = static_cast<std::uint32_t>(portion(gpu_percent, part.gpu->share, present));
     part.busy = !sample.loads && (!sample.utilization_percent || (part.busy && gpu_percent > 0));
   }
   for (const ProcessLoad& load : sample.loads.value_or(std::vector<ProcessLoad>{})) {
@@ -176,7 +191,7 @@ void UsageMeter::take_shared(const GpuSample& sample, std::vector<Part>& parts,
   std::uint64_t sum = 0;
   for (const Part& part : parts) sum += part.percent;
   for (const Part& part : parts) {
-    const std::uint64_t weight = sum > 0 ? part.percent : part.run->share;
+    const std::uint64_t weight = sum > 0 ? part.percent : part.gpu->share;
     const std::uint64_t of = sum > 0 ? sum : whole;
     count(sample, part, portion(energy, weight, of),
           static_cast<std::uint32_t>(portion(sample.power_mw, weight, of)));
@@ -187,11 +202,10 @@ void UsageMeter::count(const GpuSample& sample, const Part& part, std::uint64_t 
                        std::uint32_t power_mw) {
   Run& run = *part.run;
   GpuNow& gpu = *part.gpu;
-  if (gpu.at != MonoTime{}) {
+  if (gpu.at != MonoTime{} && (sample.utilization_percent || sample.loads)) {
     const Duration time = std::min(sample.at - gpu.at, gap_max);
     run.usage.sampled_ms += milliseconds(time);
-    if (sample.utilization_percent || sample.loads)
-      run.usage.busy_ms += milliseconds(time) * part.percent / 100;
+    run.usage.busy_ms += milliseconds(time) * part.percent / 100;
   }
   run.usage.energy_mj += energy_mj;
   gpu.at = sample.at;

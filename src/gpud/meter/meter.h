@@ -13,16 +13,24 @@
 #include "common/time.h"
 #include "gpud/meter/sample.h"
 #include "model/ids.h"
+#include "model/placement.h"
 #include "model/run_usage.h"
 
 namespace rota::gpud {
 
-/// A run to be measured.
+/// A GPU of a run to be measured, each once.
+struct MeteredGpu {
+  std::string uuid;
+  std::uint32_t share = 0;  // of it, in millionths; 0: all of it
+};
 struct MeteredRun {
   RunId id;
-  std::vector<std::string> gpu_uuids;
-  std::uint32_t share = 0;  // of each, in millionths; 0: all of it
+  std::vector<MeteredGpu> gpus;
 };
+/// Of what was launched: whole GPUs, parts of them, or MIG instances, which count for their slices.
+/// `gpu_uuids` are LaunchRun's.
+std::vector<MeteredGpu> metered_gpus(const NodePart& part,
+                                     const std::vector<std::string>& gpu_uuids);
 
 /// The driver's energy counter of a whole GPU, up to which its run has been charged.
 struct EnergyMark {
@@ -70,15 +78,15 @@ class UsageMeter {
   std::map<std::string, std::map<RunId, std::uint64_t>> held(MonoTime now) const;
 
  private:
-  struct GpuNow {  // as of its last sample
-    MonoTime at;   // none before the first
+  struct GpuNow {             // as of its last sample
+    std::uint32_t share = 0;  // MeteredGpu's
+    MonoTime at;              // none before the first
     std::uint32_t percent = 0;
     std::uint64_t memory_bytes = 0;
     std::uint32_t power_mw = 0;
     std::optional<std::uint64_t> mark_mj;  // of a whole GPU
   };
   struct Run {
-    std::uint32_t share = 0;
     RunUsage usage;
     std::map<std::string, GpuNow> gpus;
     MonoTime begun;

@@ -59,7 +59,7 @@ struct Bench {
 
 TEST(UsageMeter, AddsUpTheGpusOfARun) {
   Bench b;
-  b.meter.begin({one, {"A", "B"}, 0}, b.now);
+  b.meter.begin({one, {{"A"}, {"B"}}}, b.now);
   for (int second = 0; second <= 10; ++second, b.now = b.now + seconds(1)) {
     b.gpu("A", 100, 1000 + 300ull * static_cast<unsigned>(second)).memory_used_bytes =
         second == 5 ? 9 * gib : 2 * gib;
@@ -72,7 +72,7 @@ TEST(UsageMeter, AddsUpTheGpusOfARun) {
 
 TEST(UsageMeter, ASampleCountsOnce) {
   Bench b;
-  b.meter.begin({one, {"A"}, 0}, b.now);
+  b.meter.begin({one, {{"A"}}}, b.now);
   b.gpu("A", 100, 0);
   b.take();
   b.now = b.now + seconds(1);
@@ -85,7 +85,7 @@ TEST(UsageMeter, ASampleCountsOnce) {
 
 TEST(UsageMeter, WithoutACounterEnergyIsPowerOverTime) {
   Bench b;
-  b.meter.begin({one, {"A"}, 0}, b.now);
+  b.meter.begin({one, {{"A"}}}, b.now);
   for (int second = 0; second <= 4; ++second, b.now = b.now + seconds(1)) {
     b.gpu("A", 10, 0).energy_mj.reset();
     b.take();
@@ -93,10 +93,33 @@ TEST(UsageMeter, WithoutACounterEnergyIsPowerOverTime) {
   EXPECT_EQ(b.text(one), "0/4 s, 400 J, 10%, 0/0 GiB, 100 W, idle 0 s");
 }
 
+// Two instances on one GPU and one on another, next to an instance of another run. In MIG mode the
+// driver tells processes and energy, and not what they do: that is not idleness.
+TEST(UsageMeter, InstancesHaveMemoryAndEnergyBySlices) {
+  Bench b;
+  NodePart part;
+  part.mig = {{.gpu = 0, .start = 0, .size = 1, .amount = 125'000, .profile = "1g.10gb"},
+              {.gpu = 0, .start = 4, .size = 4, .amount = 500'000, .profile = "3g.40gb"},
+              {.gpu = 3, .start = 0, .size = 1, .amount = 125'000, .profile = "1g.10gb"}};
+  const auto gpus = metered_gpus(part, {"A", "A", "B"});
+  ASSERT_EQ(gpus.size(), 2u);
+  b.meter.begin({one, gpus}, b.now);
+  b.meter.begin({two, {{"A", 250'000}}}, b.now);
+  for (std::uint64_t second = 0; second <= 100; ++second, b.now = b.now + seconds(1)) {
+    GpuSample& a = b.gpu("A", 0, 80 * second);
+    a.processes = {{11, 2 * gib}, {12, gib}, {21, 7 * gib}, {99, gib}};
+    b.gpu("B", 0, 8 * second).processes = {{13, gib}};
+    for (GpuSample& sample : b.samples) sample.utilization_percent.reset();
+    b.take();
+  }
+  EXPECT_EQ(b.text(one), "0/0 s, 5100 J, 0%, 4/4 GiB, 75 W, idle 0 s");
+  EXPECT_EQ(b.text(two), "0/0 s, 2000 J, 0%, 7/7 GiB, 25 W, idle 0 s");
+}
+
 // The GPU did not answer for a minute: who knows what it did. Its counter knows the energy.
 TEST(UsageMeter, SilenceIsNotTime) {
   Bench b;
-  b.meter.begin({one, {"A"}, 0}, b.now);
+  b.meter.begin({one, {{"A"}}}, b.now);
   b.gpu("A", 100, 0);
   b.take();
   b.now = b.now + seconds(60);
@@ -108,7 +131,7 @@ TEST(UsageMeter, SilenceIsNotTime) {
 // The driver was loaded anew under it: its counter begins again.
 TEST(UsageMeter, ACounterThatFallsCountsNothing) {
   Bench b;
-  b.meter.begin({one, {"A"}, 0}, b.now);
+  b.meter.begin({one, {{"A"}}}, b.now);
   for (const std::uint64_t joules : {9000ull, 9100ull, 5ull, 55ull}) {
     b.gpu("A", 0, joules);
     b.take();
@@ -119,8 +142,8 @@ TEST(UsageMeter, ACounterThatFallsCountsNothing) {
 
 TEST(UsageMeter, ASharedGpuIsSplitByWhoDoesWhat) {
   Bench b;
-  b.meter.begin({one, {"A"}, 500'000}, b.now);
-  b.meter.begin({two, {"A"}, 250'000}, b.now);
+  b.meter.begin({one, {{"A", 500'000}}}, b.now);
+  b.meter.begin({two, {{"A", 250'000}}}, b.now);
   EXPECT_EQ(b.meter.shared(), (std::set<std::string>{"A"}));
   for (int second = 0; second <= 4; ++second, b.now = b.now + seconds(1)) {
     GpuSample& sample = b.gpu("A", 80, 100ull * static_cast<unsigned>(second));
@@ -136,8 +159,8 @@ TEST(UsageMeter, ASharedGpuIsSplitByWhoDoesWhat) {
 // Nobody does anything: each pays for its share of the idle GPU, and the last quarter is nobody's.
 TEST(UsageMeter, IdleEnergyIsSplitByShare) {
   Bench b;
-  b.meter.begin({one, {"A"}, 500'000}, b.now);
-  b.meter.begin({two, {"A"}, 250'000}, b.now);
+  b.meter.begin({one, {{"A", 500'000}}}, b.now);
+  b.meter.begin({two, {{"A", 250'000}}}, b.now);
   for (int second = 0; second <= 4; ++second, b.now = b.now + seconds(1)) {
     b.gpu("A", 0, 100ull * static_cast<unsigned>(second)).loads.emplace();
     b.take();
@@ -149,8 +172,8 @@ TEST(UsageMeter, IdleEnergyIsSplitByShare) {
 // A driver that does not tell processes' loads: those who are there did it, by share.
 TEST(UsageMeter, WithoutLoadsByShareOfThosePresent) {
   Bench b;
-  b.meter.begin({one, {"A"}, 500'000}, b.now);
-  b.meter.begin({two, {"A"}, 250'000}, b.now);
+  b.meter.begin({one, {{"A", 500'000}}}, b.now);
+  b.meter.begin({two, {{"A", 250'000}}}, b.now);
   for (int second = 0; second <= 1; ++second, b.now = b.now + seconds(1)) {
     b.gpu("A", 90, 90ull * static_cast<unsigned>(second)).processes = {{10, gib}, {20, gib}};
     b.take();
@@ -163,7 +186,7 @@ TEST(UsageMeter, WithoutLoadsByShareOfThosePresent) {
 std::string idle_after(int length, std::vector<int> busy_a, std::vector<int> busy_b,
                        bool b_answers = true) {
   Bench b;
-  b.meter.begin({one, {"A", "B"}, 0}, b.now);
+  b.meter.begin({one, {{"A"}, {"B"}}}, b.now);
   const auto at = [](const std::vector<int>& list, int second) {
     return std::find(list.begin(), list.end(), second) != list.end() ? 1u : 0u;
   };
@@ -190,18 +213,18 @@ TEST(UsageMeter, IsIdleInWholeWindows) {
 
 TEST(UsageMeter, InMigModeNothingIsIdle) {
   Bench b;
-  b.meter.begin({one, {"A"}, 0}, b.now);
+  b.meter.begin({one, {{"A"}}}, b.now);
   for (int second = 0; second <= 60; ++second, b.now = b.now + seconds(1)) {
     b.gpu("A", 0, 0).utilization_percent.reset();
     b.take();
   }
-  EXPECT_EQ(b.text(one), "0/60 s, 0 J, 0%, 0/0 GiB, 100 W, idle 0 s");
+  EXPECT_EQ(b.text(one), "0/0 s, 0 J, 0%, 0/0 GiB, 100 W, idle 0 s");
 }
 
 // What a run of another rgpud had counted goes on; the energy of the time between, too.
 TEST(UsageMeter, GoesOnAfterARestart) {
   Bench before;
-  before.meter.begin({one, {"A"}, 0}, before.now);
+  before.meter.begin({one, {{"A"}}}, before.now);
   for (const std::uint64_t joules : {100ull, 200ull}) {
     before.gpu("A", 100, joules);
     before.take();
@@ -210,7 +233,7 @@ TEST(UsageMeter, GoesOnAfterARestart) {
   const SavedUsage saved = before.meter.all().front();
   Bench after;
   after.now = MonoTime{seconds(1000).count()};
-  after.meter.begin({one, {"A"}, 0}, after.now, &saved);
+  after.meter.begin({one, {{"A"}}}, after.now, &saved);
   for (const std::uint64_t joules : {900ull, 1000ull}) {
     after.gpu("A", 100, joules);
     after.take();
@@ -234,15 +257,15 @@ TEST(UsageKeeper, RemembersWhatItCounted) {
   {
     UsageKeeper keeper(directory, "n1.3fa9", "/none");
     EXPECT_FALSE(keeper.is_needed());
-    keeper.begin({one, {"A"}, 0}, now);
-    keeper.begin({two, {"B"}, 0}, now);
+    keeper.begin({one, {{"A"}}}, now);
+    keeper.begin({two, {{"B"}}}, now);
     for (std::uint64_t i = 0; i < 40; ++i) sample(keeper, i * 100);
     EXPECT_EQ(keeper.end(two).energy_mj, 3'900'000u);
     sample(keeper, 4000);  // after an end it is written at once
   }
   {
     UsageKeeper keeper(directory, "n1.3fa9", "/none");
-    keeper.begin({one, {"A"}, 0}, now);
+    keeper.begin({one, {{"A"}}}, now);
     EXPECT_EQ(keeper.end(two).energy_mj, 3'900'000u);  // the controller has not heard of it yet
     sample(keeper, 4100);
     sample(keeper, 4200);
@@ -257,7 +280,7 @@ TEST(UsageKeeper, RemembersWhatItCounted) {
     UsageKeeper keeper(directory, "n1.3fa9", "/none");
     EXPECT_TRUE(keeper.end(two).empty());
     keeper.forget_others({});
-    keeper.begin({one, {"A"}, 0}, now);
+    keeper.begin({one, {{"A"}}}, now);
     sample(keeper, 5000);
     EXPECT_TRUE(keeper.reports(10).empty());  // it was forgotten: nothing is counted yet
   }
@@ -275,7 +298,7 @@ TEST(UsageKeeper, ReportsInTurns) {
   MonoTime now{seconds(100).count()};
   Bench b;
   for (std::uint64_t job = 1; job <= 5; ++job)
-    keeper.begin({RunId{JobId{job}, 0, 0}, {format("G{}", job)}, 0}, now);
+    keeper.begin({RunId{JobId{job}, 0, 0}, {{format("G{}", job)}}}, now);
   for (int i = 0; i < 2; ++i, now = now + seconds(1)) {
     b.now = now;
     for (int job = 1; job <= 5; ++job) b.gpu(format("G{}", job), 1, 0);
