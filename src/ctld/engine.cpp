@@ -286,7 +286,7 @@ void Engine::finish(Job& job, Now now) {
   scheduler_.remove(job.id);
   job.last.edit().end->usage = usage_of(job);
   run_usage_.erase(job.id);
-  idle_since_.erase(job.id);
+  idle_.erase(job.id);
   const bool displaced = job.state == JobState::preempted && job.spec.requeue;
   const bool start_failed = sched::start_failed_by_node(*job.last->end);
   if (start_failed) ++job.start_failures;

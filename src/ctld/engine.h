@@ -81,7 +81,7 @@ struct NodeOrder {
   std::uint64_t join =
       0;  // only for the session that this join opened: a newer one was settled anew
   std::variant<proto::LaunchRun, proto::EndRun, proto::ForgetRun, proto::SignalRun,
-               proto::GpuHealthTaken, proto::HealthOrder>
+               proto::GpuHealthTaken, proto::HealthOrder, proto::TellRun>
       message;
 };
 
@@ -266,6 +266,7 @@ class Engine {
   IdleRule idle_rule(const Job& job) const;
   std::string idle_text(const Job& job) const;
   void judge_idle(Job& job, Now now);
+  void tell(const Job& job, std::string text);
   std::string reason_of(const Job& job, const sched::Wait& wait) const;
   WallTime expected_start(const Job& job) const;
 
@@ -297,7 +298,11 @@ class Engine {
   /// What the parts of the jobs that run did with their GPUs, as their nodes last said; the store
   /// has it once a part has ended. By node and growth: an elastic job may hold a node twice.
   std::map<JobId, std::map<std::pair<NodeId, std::uint32_t>, RunUsage>> run_usage_;
-  std::map<JobId, WallTime> idle_since_;  // jobs with nothing on all of their GPUs
+  struct IdleSpell {
+    WallTime since;
+    bool is_told = false;  // the job was, that it will be ended
+  };
+  std::map<JobId, IdleSpell> idle_;  // jobs with nothing on all of their GPUs
   std::deque<HealthPut> health_events_;
   std::uint64_t health_serial_ = 0;
   bool plan_needed_ = true;

@@ -1,5 +1,6 @@
 // ctld/engine_usage.cpp - what jobs do with their GPUs, and jobs that do nothing with them.
 #include <algorithm>
+#include <utility>
 
 #include "common/format.h"
 #include "common/units.h"
@@ -71,9 +72,9 @@ Engine::IdleRule Engine::idle_rule(const Job& job) const {
 }
 
 std::string Engine::idle_text(const Job& job) const {
-  const auto idle = idle_since_.find(job.id);
-  if (job.state != JobState::running || idle == idle_since_.end()) return {};
-  std::string text = format("its GPUs are idle since {}", rfc3339(idle->second));
+  const auto idle = idle_.find(job.id);
+  if (job.state != JobState::running || idle == idle_.end()) return {};
+  std::string text = format("its GPUs are idle since {}", rfc3339(idle->second.since));
   if (const IdleRule rule = idle_rule(job); rule.limit_seconds > 0)
     text += format(", {} allows {}", rule.whose,
                    elapsed_format(std::chrono::seconds(rule.limit_seconds)));
@@ -83,15 +84,21 @@ std::string Engine::idle_text(const Job& job) const {
 void Engine::judge_idle(Job& job, Now now) {
   const std::int64_t idle = idle_ms(job);
   if (idle == 0) {
-    if (idle_since_.erase(job.id) > 0) note(job);
+    if (idle_.erase(job.id) > 0) note(job);
     return;
   }
-  const bool is_new =
-      idle_since_.try_emplace(job.id, WallTime{now.wall.microseconds - idle * 1000}).second;
+  const auto [spell, is_new] =
+      idle_.try_emplace(job.id, IdleSpell{{now.wall.microseconds - idle * 1000}});
   if (is_new) note(job);
   const IdleRule rule = idle_rule(job);
-  if (rule.limit_seconds == 0 || idle < rule.limit_seconds * 1000) {
+  const std::int64_t limit_ms = rule.limit_seconds * 1000;
+  if (limit_ms == 0 || idle < limit_ms) {
     if (is_new) effects_.notes.push_back(format("job {}: {}", job.id.value, idle_text(job)));
+    // At half time: early enough to do something about it, late enough to mean it.
+    if (idle * 2 >= limit_ms && limit_ms > 0 && !std::exchange(spell->second.is_told, true))
+      tell(job, format("the GPUs of job {} have been idle for {}; it is ended when they are for {}",
+                       job.id.value, elapsed_format(std::chrono::milliseconds(idle)),
+                       elapsed_format(std::chrono::milliseconds(limit_ms))));
     return;
   }
   const std::string why = format("its GPUs were idle for {}, {} allows {}",
@@ -103,8 +110,16 @@ void Engine::judge_idle(Job& job, Now now) {
   order_end_everywhere(job);
 }
 
+/// To those who read its output.
+void Engine::tell(const Job& job, std::string text) {
+  for (const NodePart& part : job.last->placement)
+    if (part.task_first == 0 && part.task_count > 0)
+      return order(part.node, proto::TellRun{job.run(part), std::move(text)});
+}
+
 bool Engine::runs_heard(NodeId id, const std::vector<proto::RunUsageReport>& reports, Now now) {
   const std::size_t notes = effects_.notes.size();
+  const std::size_t orders = effects_.orders.size();
   bool changed = false;
   for (const proto::RunUsageReport& report : reports) {
     const RunId run = report.run;
@@ -118,11 +133,11 @@ bool Engine::runs_heard(NodeId id, const std::vector<proto::RunUsageReport>& rep
     if (part == parts.end()) continue;
     note_usage(job, *part, report.usage);
     if (job.state != JobState::running) continue;
-    const bool was_idle = idle_since_.contains(job.id);
+    const bool was_idle = idle_.contains(job.id);
     judge_idle(job, now);
-    changed = changed || was_idle != idle_since_.contains(job.id);
+    changed = changed || was_idle != idle_.contains(job.id);
   }
-  return changed || effects_.notes.size() != notes;
+  return changed || effects_.notes.size() != notes || effects_.orders.size() != orders;
 }
 
 }  // namespace rota::ctld

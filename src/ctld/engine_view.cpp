@@ -87,9 +87,8 @@ JobView Engine::view(const Job& job) const {
   view.wait = wait.why;
   view.reason = reason_of(job, wait);
   view.usage = is_final(job.state) && job.last->end ? job.last->end->usage : usage_of(job);
-  if (const auto idle = idle_since_.find(job.id);
-      idle != idle_since_.end() && job.state == JobState::running)
-    view.idle_since = idle->second;
+  if (const auto idle = idle_.find(job.id); idle != idle_.end() && job.state == JobState::running)
+    view.idle_since = idle->second.since;
   view.preemptions = job.preemptions;
   view.displaced = job.last->displaced;
   return view;

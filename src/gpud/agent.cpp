@@ -83,6 +83,12 @@ void Agent::apply(const proto::SignalRun& order) {
   effects_.emplace_back(SignalStep{order.run, order.signal});
 }
 
+void Agent::apply(const proto::TellRun& order) {
+  const auto known = runs_.find(order.run);
+  if (known == runs_.end() || known->second.phase == RunPhase::ended) return;
+  effects_.emplace_back(TellStep{order.run, order.text});
+}
+
 void Agent::apply(const proto::ForgetRun& order) {
   const auto known = runs_.find(order.run);
   if (known == runs_.end() || known->second.phase != RunPhase::ended) return;

@@ -40,13 +40,18 @@ struct SignalStep {
   RunId run;
   int signal = 0;
 };
+/// A line for its output.
+struct TellStep {
+  RunId run;
+  std::string text;
+};
 /// The controller has the end on record: remove the spool record.
 struct DropStep {
   RunId run;
 };
 /// Send to the controller; dropped when there is no session (hello repeats what matters).
 using ToController = std::variant<proto::RunStarted, proto::RunEnded>;
-using AgentEffect = std::variant<StartStep, EndStep, SignalStep, DropStep, ToController>;
+using AgentEffect = std::variant<StartStep, EndStep, SignalStep, TellStep, DropStep, ToController>;
 
 /// A run found in the spool when rgpud starts.
 struct AdoptedRun {
@@ -71,6 +76,7 @@ class Agent {
   void apply(proto::LaunchRun launch);
   void apply(const proto::EndRun& order);
   void apply(const proto::SignalRun& order);
+  void apply(const proto::TellRun& order);
   void apply(const proto::ForgetRun& order);
 
   /// The node itself ends the run, and says why. Nothing happens to one that is being ended.

@@ -221,6 +221,8 @@ Result<void> Shell::received(const proto::Frame& frame) {
     case proto::HealthOrder::number: {
       ROTA_TRY(const auto order, proto::decode<proto::HealthOrder>(frame.body));
       if (health_) health_->retry(order.uuid);
+    case proto::TellRun::number:
+      return apply<proto::TellRun>(frame);
       return {};
     }
     default:
@@ -248,6 +250,7 @@ void Shell::carry_out_one(AgentEffect& effect) {
                  },
              },
              effect);
+                 [this](const TellStep& step) { steps_.tell(step.run, step.text); },
 }
 
 std::size_t Shell::running_count() const {

@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t idle_max = 16;
 constexpr Duration idle_for = std::chrono::seconds(10);
 /// Kept for an rstepd that has not called yet.
-constexpr std::size_t signals_max = 64;
+constexpr std::size_t unheard_max = 64;
 
 Result<std::pair<Fd, Fd>> make_line() {
   int ends[2];
@@ -189,13 +189,29 @@ void Steps::end(const EndStep& effect) {
 }
 
 void Steps::signal(RunId run, int signal) {
+  if (signal <= 0 || signal > SIGRTMAX) return;
+  StepCommand command;
+  command.signal = signal;
+  pass_on(run, std::move(command));
+}
+
+void Steps::tell(RunId run, std::string text) {
+  StepCommand command;
+  // An rstepd from before an upgrade knows no such thing: to that one it is a signal without harm.
+  command.signal = SIGCONT;
+  command.tell = std::move(text);
+  if (command.tell.size() > tell_bytes_max) command.tell.resize(tell_bytes_max);
+  pass_on(run, std::move(command));
+}
+
+void Steps::pass_on(RunId run, StepCommand command) {
   const auto found = steps_.find(run);
-  if (found == steps_.end() || signal <= 0 || signal > SIGRTMAX) return;
+  if (found == steps_.end()) return;
   Step& step = found->second;
   if (step.state == State::attached)
-    step.line->send(StepCommand{signal});
-  else if (step.state == State::detached && step.signals.size() < signals_max)
-    step.signals.push_back(signal);
+    step.line->send(command);
+  else if (step.state == State::detached && step.unheard.size() < unheard_max)
+    step.unheard.push_back(std::move(command));
 }
 
 void Steps::drop(RunId run) { spool_.remove(run); }
@@ -239,7 +255,7 @@ void Steps::greeted(const std::shared_ptr<StepLine>& line, RunId run) {
   step.line = line;
   step.state = State::attached;
   log::info("job {} goes on: its rstepd has called", run_name(run));
-  for (const int signal : std::exchange(step.signals, {})) line->send(StepCommand{signal});
+  for (const StepCommand& command : std::exchange(step.unheard, {})) line->send(command);
   if (step.end_wanted) line->send(*step.end_wanted);
 }
 

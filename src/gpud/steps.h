@@ -54,6 +54,8 @@ class Steps {
   void start(StartStep effect, const NodeSettings& settings);
   void end(const EndStep& effect);
   void signal(RunId run, int signal);
+  /// A line for the output of its first task here.
+  void tell(RunId run, std::string text);
   void drop(RunId run);
 
   /// About once a second: looks after rstepds that have not called yet, and lets idle ones go.
@@ -76,12 +78,13 @@ class Steps {
     CgroupPlan cgroups;
     bool started = false;
     std::optional<StepCommand> end_wanted;
-    std::vector<int> signals;  // to be delivered when its rstepd calls
+    std::vector<StepCommand> unheard;  // for when its rstepd calls: signals, and what it is told
     std::vector<std::string> shared_gpus;
     std::shared_ptr<StepLine> line;
     std::optional<StepOrder> waiting;  // preparing: for room on a GPU that another has to give back
   };
 
+  void pass_on(RunId run, StepCommand command);
   void adopt_one(Spool::Found found, std::vector<AdoptedRun>& adopted);
   void remove_strays();
   bool is_preparing(RunId run) const;

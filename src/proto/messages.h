@@ -390,6 +390,15 @@ struct SignalRun {
   friend bool operator==(const SignalRun&, const SignalRun&) = default;
   static auto fields(auto& m) { return std::tie(m.run, m.signal); }
 };
+/// rctld -> rgpud: a line for those who read the output of this run's first task.
+struct TellRun {
+  static constexpr std::uint16_t number = 213;
+  static constexpr std::uint32_t size_max = small_message;
+  RunId run;
+  std::string text;
+  friend bool operator==(const TellRun&, const TellRun&) = default;
+  static auto fields(auto& m) { return std::tie(m.run, m.text); }
+};
 /// rgpud -> rctld: the run's processes exist.
 struct RunStarted {
   static constexpr std::uint16_t number = 209;
@@ -471,6 +480,6 @@ using AllMessages =
                ForgetRun, SignalRun, RunStarted, RunEnded, LogRead, LogChunk, OrgShowRequest,
                OrgShowReply, OrgApplyRequest, OrgApplyReply, ProjectChangeRequest,
                ProjectChangeReply, HealthRequest, HealthReply, GpuHealthReport, GpuHealthTaken,
-               NodeChangeRequest, NodeChangeReply, HealthOrder>;
+               NodeChangeRequest, NodeChangeReply, HealthOrder, TellRun>;
 
 }  // namespace rota::proto

@@ -5,7 +5,7 @@
 
 fakegpu=$top_builddir/testsuite/fakegpu
 user=$top_builddir/testsuite/unit/gpushim/shim_user
-plan 29
+plan 31
 cat >"$test_dir/keys.yaml" <<'TEXT'
 nodes:
   heartbeat: 200ms
@@ -115,7 +115,9 @@ ok "they end" wait_state "$two" COMPLETED
 
 # ---- idle for longer than the project allows ----
 gpu set all utilization=0
-id=$(rsubmit --parsable --kind interactive --project lazy -G 1 -o /dev/null -- sh -c "read -r _ <$test_dir/never.in")
+id=$(rsubmit --parsable --kind interactive --project lazy -G 1 -o /dev/null -e idle.err -- sh -c "read -r _ <$test_dir/never.in")
 ok "an idle job of a strict project is ended" wait_state "$id" TIMEOUT
+like "$(<idle.err)" "^rota: the GPUs of job $id have been idle for 0:0[12]; it is ended when they are for 0:03$" "after a word in its output"
+is "$(wc -l <idle.err)" 1 "and only one"
 like "$(field "$id" reason)" "^its GPUs were idle for 0:0[3-9], the project allows 0:03$" "and hears why"
 like "$(cat "$cluster_dir/log/rctld.log")" "job $id is ended: its GPUs were idle for" "so does the controller's log"

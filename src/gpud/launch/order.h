@@ -133,15 +133,18 @@ struct StepCommand {
   EndCause cause = EndCause::cancelled;  // of an end
   std::string detail;                    // of the cause, for people
 
+  std::string tell;                      // not "": only this line, for the output of the first task
   friend bool operator==(const StepCommand&, const StepCommand&) = default;
   static auto fields(auto& m) {
-    return std::tie(m.signal, m.end_signal, m.grace_ms, m.held, m.ceilings, m.cause, m.detail);
+    return std::tie(m.signal, m.end_signal, m.grace_ms, m.held, m.ceilings, m.cause, m.detail,
+                    m.tell);
   }
 };
 
 /// Longer ones are not sent: some thousands of processes on the GPUs of one job.
 inline constexpr std::size_t command_bytes_max = 64 << 10;
 
+inline constexpr std::size_t tell_bytes_max = 1024;
 /// To rstepd's nursery: read a file as its owner and send it over the socket that comes along.
 struct LogOrder {
   Owner owner;

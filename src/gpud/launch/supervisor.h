@@ -59,6 +59,7 @@ class Supervisor {
   void wait_for_event();
   void check_deadlines();
   void obey();
+  void tell(const std::string& text);
   void signal_all(int signal);
   std::optional<MonoTime> warn_at() const;
 

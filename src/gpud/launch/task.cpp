@@ -223,4 +223,18 @@ Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& 
   return run_program(order, task);
 }
 
+void write_notice(const StepOrder& order, const std::string& text) {
+  default_signals();
+  const proto::LaunchRun& launch = order.launch;
+  if (order.tasks.empty() || become(launch.owner.uid, launch.owner.gid, order.groups) != 0 ||
+      ::chdir(launch.payload.working_directory.c_str()) != 0)
+    return;
+  const TaskOrder& task = order.tasks.front();
+  const std::string& path = task.stderr_path.empty() ? task.stdout_path : task.stderr_path;
+  // A fifo that nobody reads would keep us waiting.
+  const Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+  const std::string line = "rota: " + text + '\n';
+  if (file && ::write(file.get(), line.data(), line.size()) < 0) return;
+}
+
 }  // namespace rota::gpud

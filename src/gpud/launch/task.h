@@ -23,4 +23,7 @@ struct Excuse {
 Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& cgroups,
                    bool cloned);
 
+/// Called in a child: as the owner, a line behind the first task's errors, if that file is there.
+void write_notice(const StepOrder& order, const std::string& text);
+
 }  // namespace rota::gpud

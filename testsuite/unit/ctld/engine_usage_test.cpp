@@ -163,6 +163,35 @@ TEST(EngineUsage, EndsWhatIsIdleForTooLong) {
   EXPECT_EQ(f.view(id).reason, "its GPUs were idle for 2:00, the project allows 2:00");
 }
 
+// Once in a spell of idleness, at half time, on the node of its first task.
+TEST(EngineUsage, WarnsWhatWillBeEnded) {
+  Fixture f;
+  const JobId id = f.start(JobKind::interactive, "team-a", 1, 2);
+  const auto heard = [&](std::int64_t idle_seconds) {
+    std::string text;
+    for (const std::uint32_t node : {2u, 1u}) f.hear_idle(node, id, idle_seconds);
+    for (const NodeOrder& order : f.engine.take_effects().orders)
+      if (const auto* told = std::get_if<proto::TellRun>(&order.message))
+        text += format("n{} {}: {}", order.node.value, told->run.job.value, told->text);
+    return text;
+  };
+  const auto first = f.engine.find(id)->last->placement.front().node.value;
+  const auto line = [&](const char* idle) {
+    return format(
+        "n{} 1: the GPUs of job 1 have been idle for {}; it is ended when they are for 2:00", first,
+        idle);
+  };
+  EXPECT_EQ(heard(30), "");
+  EXPECT_EQ(heard(60), line("1:00"));
+  EXPECT_EQ(heard(90), "");
+  EXPECT_EQ(heard(0), "");
+  EXPECT_EQ(heard(90), line("1:30"));
+  const JobId unruled = f.start(JobKind::train, "team-b", 1);
+  f.hear_idle(f.engine.find(unruled)->last->placement.front().node.value, unruled, 100'000);
+  for (const NodeOrder& order : f.engine.take_effects().orders)
+    EXPECT_FALSE(std::holds_alternative<proto::TellRun>(order.message));
+}
+
 TEST(EngineUsage, TheSiteRulesWhereTheProjectDoesNot) {
   EngineSettings settings;
   settings.train_idle_limit_seconds = 60;
