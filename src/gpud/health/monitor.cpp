@@ -198,8 +198,11 @@ void Monitor::answered(const std::string& uuid, const Result<GpuVitals>& vitals,
   // The answer to an older question says nothing of the GPU after its reset.
   if (testing_.contains(uuid) && !after_reset) return watch_->ask(uuid, true);
   if (testing_.erase(uuid) > 0) {
-    if (vitals && !options_.test_program.empty() && !vitals->lost)
-      return run_test_program(uuid, *vitals);
+    if (vitals && !options_.test_program.empty() && !vitals->lost) {
+      if (!vitals->in_mig_mode) return run_test_program(uuid, *vitals);
+      log::info("{} is in MIG mode: node.gpu_test_program could not use it, so NVML's word counts",
+                uuid);
+    }
     health_.test_done(uuid, vitals, now());
   } else if (vitals) {
     health_.polled(uuid, *vitals, now());

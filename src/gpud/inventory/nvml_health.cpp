@@ -42,6 +42,7 @@ bool is_throttled(const GpuVitals& vitals) { return (vitals.clock_reasons & thro
 struct NvmlHealth::State {
   std::shared_ptr<Nvml> nvml;
   Functions of;
+  int (*get_mig_mode)(NvmlHandle, unsigned int*, unsigned int*) = nullptr;
   NvmlEventSetHandle events = nullptr;
   std::map<NvmlHandle, std::string> registered;
 
@@ -100,6 +101,8 @@ struct NvmlHealth::State {
 
 NvmlHealth::NvmlHealth(std::shared_ptr<Nvml> nvml) : state_(std::make_unique<State>()) {
   state_->of = resolve(*nvml);
+  state_->get_mig_mode =
+      reinterpret_cast<decltype(state_->get_mig_mode)>(nvml->function("nvmlDeviceGetMigMode"));
   state_->nvml = std::move(nvml);
 }
 
@@ -130,6 +133,8 @@ Result<GpuVitals> NvmlHealth::vitals(const std::string& uuid) const {
   vitals.clock_reasons = s.clock_reasons(device);
   vitals.links_up = s.links_up(device);
   vitals.recovery_action = s.recovery_action(device);
+  unsigned int mode = 0, pending = 0;
+  vitals.in_mig_mode = ask(s.get_mig_mode, device, &mode, &pending) == nvml_success && mode != 0;
   return vitals;
 }
 

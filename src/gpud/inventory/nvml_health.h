@@ -27,6 +27,7 @@ struct GpuVitals {
   std::uint32_t temperature_slowdown = 0;  // 0: not known
   std::uint64_t clock_reasons = 0;
   std::uint64_t links_up = 0;  // a bit for each
+  bool in_mig_mode = false;    // no program can use it as a whole
 };
 /// Clocks that hardware holds down, not a limit that somebody chose.
 bool is_throttled(const GpuVitals& vitals);
