@@ -141,6 +141,7 @@ Result<void> Daemon::make_shell() {
   facts.cpus = inventory.cpus;
   facts.bind_memory = config_.node_bind_memory;
   facts.burst_grace = config_.node_burst_grace;
+  facts.unkillable_after = config_.node_unkillable_after;
   ROTA_CHECK(settle_gates(config_.node_close_gpus, facts));
 
   make_mig(spool.directory(), inventory.node.gpus);

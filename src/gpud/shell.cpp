@@ -47,6 +47,7 @@ Steps::Events Shell::step_events() {
   events.ended = [this](RunId run, RunEnd end) {
     if (end.detail.size() > detail_bytes_max) end.detail.resize(detail_bytes_max);
     end.usage = usage_.end(run);
+    close_gpus_of(run, end);
     agent_.ended(run, std::move(end));
     carry_out();
     runs_changed();
@@ -98,6 +99,8 @@ Result<void> Shell::start() {
   job_map_.update(job_holders(agent_.runs(), instances_of()));
   ROTA_CHECK(steps_.open());
   if (health_) health_->start(agent_.runs());
+  for (const auto& [id, run] : agent_.runs())
+    if (run.phase == proto::RunPhase::ended) close_gpus_of(id, run.end);
   tick();
   return {};
 }
@@ -124,6 +127,13 @@ void Shell::stop() {
 std::function<std::vector<MigDevice>(RunId)> Shell::instances_of() const {
   if (options_.mig == nullptr) return nullptr;
   return [this](RunId run) { return options_.mig->devices_of(run); };
+}
+
+/// Before anybody hears that they are free.
+void Shell::close_gpus_of(RunId id, const RunEnd& end) {
+  const auto run = agent_.runs().find(id);
+  if (health_ && run != agent_.runs().end())
+    health_->left_behind(run->second.launch.gpu_uuids, end.left);
 }
 
 void Shell::runs_changed() {
@@ -211,6 +221,8 @@ Result<void> Shell::received(const proto::Frame& frame) {
       return apply<proto::EndRun>(frame);
     case proto::SignalRun::number:
       return apply<proto::SignalRun>(frame);
+    case proto::TellRun::number:
+      return apply<proto::TellRun>(frame);
     case proto::ForgetRun::number:
       return apply<proto::ForgetRun>(frame);
     case proto::GpuHealthTaken::number: {
@@ -221,8 +233,6 @@ Result<void> Shell::received(const proto::Frame& frame) {
     case proto::HealthOrder::number: {
       ROTA_TRY(const auto order, proto::decode<proto::HealthOrder>(frame.body));
       if (health_) health_->retry(order.uuid);
-    case proto::TellRun::number:
-      return apply<proto::TellRun>(frame);
       return {};
     }
     default:
@@ -240,6 +250,7 @@ void Shell::carry_out_one(AgentEffect& effect) {
                  [this](StartStep& step) { steps_.start(std::move(step), agent_.settings()); },
                  [this](const EndStep& step) { steps_.end(step); },
                  [this](const SignalStep& step) { steps_.signal(step.run, step.signal); },
+                 [this](const TellStep& step) { steps_.tell(step.run, step.text); },
                  [this](const DropStep& step) {
                    usage_.drop(step.run);
                    steps_.drop(step.run);
@@ -250,7 +261,6 @@ void Shell::carry_out_one(AgentEffect& effect) {
                  },
              },
              effect);
-                 [this](const TellStep& step) { steps_.tell(step.run, step.text); },
 }
 
 std::size_t Shell::running_count() const {

@@ -83,6 +83,7 @@ class Shell {
   void take_samples();
   void tick();
   void runs_changed();
+  void close_gpus_of(RunId id, const RunEnd& end);
 
   boost::asio::any_io_executor executor_;
   Options options_;

@@ -17,7 +17,6 @@
 namespace rota::gpud {
 namespace {
 
-constexpr Duration clean_for = std::chrono::seconds(30);
 constexpr Duration pause_first = std::chrono::milliseconds(5);
 constexpr Duration pause_max = std::chrono::milliseconds(500);
 
@@ -109,7 +108,7 @@ void Steps::remove_strays() {
 }
 
 boost::asio::awaitable<void> Steps::clean_stray(std::string path) {
-  const MonoTime give_up = mono_now() + clean_for;
+  const MonoTime give_up = mono_now() + facts_.unkillable_after;
   boost::asio::steady_timer timer(executor_);
   std::vector<std::string> uuids;
   for (const Gpu& gpu : facts_.gpus) uuids.push_back(gpu.uuid);
@@ -144,9 +143,10 @@ boost::asio::awaitable<void> Steps::clean(RunId run, std::string why) {
   const Fd clearing = clear_limits(step.cgroups.tracking, step.shared_gpus);
   RunCgroups cgroups(step.cgroups);
   const std::string token = run_token(facts_, run);
-  const MonoTime give_up = mono_now() + clean_for;
+  const MonoTime give_up = mono_now() + facts_.unkillable_after;
   boost::asio::steady_timer timer(executor_);
   Duration pause = pause_first;
+  std::vector<ProcessName> unkilled;
   for (;;) {
     // Once before the first look, too: an event must not come from within adopt().
     timer.expires_after(pause);
@@ -156,9 +156,12 @@ boost::asio::awaitable<void> Steps::clean(RunId run, std::string why) {
     if (left.empty() && is_cleared(clearing) && cgroups.remove()) break;
     if (mono_now() < give_up) continue;
     why += format("; {} processes could not be killed", left.size());
+    unkilled = process_names(left);
     break;
   }
-  finish(run, node_failed(std::move(why)), {});
+  RunEnd end = node_failed(std::move(why));
+  end.left = std::move(unkilled);
+  finish(run, std::move(end), {});
 }
 
 }  // namespace rota::gpud

@@ -223,6 +223,15 @@ enum class EndCause : std::uint8_t {
   gpu_error = 9,      // its own work made a GPU report an error; `detail` says which
 };
 
+/// A process of a node. Numbers come back, so when it was started belongs to its name.
+struct ProcessName {
+  std::uint32_t pid = 0;
+  std::uint64_t start_ticks = 0;  // since the node's boot
+
+  friend bool operator==(const ProcessName&, const ProcessName&) = default;
+  static auto fields(auto& m) { return std::tie(m.pid, m.start_ticks); }
+};
+
 struct RunEnd {
   EndCause cause = EndCause::exited;
   std::int32_t exit_code = 0;
@@ -231,11 +240,12 @@ struct RunEnd {
   std::string detail;
   bool by_node = false;  // of launch_failed: the node could not start it, another one may
   RunUsage usage;
+  std::vector<ProcessName> left;  // of it that SIGKILL did not end
 
   friend bool operator==(const RunEnd&, const RunEnd&) = default;
   static auto fields(auto& m) {
-    return std::tie(m.cause, m.exit_code, m.exit_signal, m.elapsed_ms, m.detail, m.by_node,
-                    m.usage);
+    return std::tie(m.cause, m.exit_code, m.exit_signal, m.elapsed_ms, m.detail, m.by_node, m.usage,
+                    m.left);
   }
 };
 

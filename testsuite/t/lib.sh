@@ -294,10 +294,17 @@ show_blame() {
   return 1
 }
 
+# at_exit COMMAND: run when the test ends, however it does.
+at_exit_commands=()
+at_exit() {
+  at_exit_commands+=("$1")
+}
+
 finish() {
-  local code=$? stop_failed=0
+  local code=$? stop_failed=0 command
   [[ $BASHPID == "$tap_owner" ]] || return
   trap - EXIT
+  for command in "${at_exit_commands[@]}"; do eval "$command"; done
   if ((tap_failed > 0)); then show_logs; fi
   cluster_stop >"$test_dir/minicluster.out" 2>&1 || {
     diag "minicluster stop failed: $(cat "$test_dir/minicluster.out")"

@@ -90,7 +90,11 @@ Health::Health(HealthPolicy policy, const std::vector<Gpu>& gpus, HealthRecord r
 void Health::resume(Patient& patient, bool rebooted, Now now) {
   GpuFile& file = patient.file;
   const GpuCondition condition = file.health.condition;
-  if (rebooted) file.links_baseline = 0;
+  if (rebooted) {
+    file.links_baseline = 0;
+    file.left.clear();
+  }
+  if (file.cause.empty()) file.cause = file.health.reason;  // of a record without one
   if (!patient.is_here) {
     patient.symptoms.insert(Symptom::lost);
     if (condition != GpuCondition::failed)
@@ -102,7 +106,7 @@ void Health::resume(Patient& patient, bool rebooted, Now now) {
   if (rebooted && !file.is_final) {
     file.ends_jobs = false;
     file.reset_failures = 0;
-    return test(patient, format("tested after a reboot; before: {}", file.health.reason), now);
+    return test(patient, format("tested after a reboot; before: {}", file.cause), now);
   }
   if (condition == GpuCondition::resetting) effects_.emplace_back(ResetGpu{file.health.uuid});
   if (condition == GpuCondition::testing) effects_.emplace_back(TestGpu{file.health.uuid});
@@ -222,10 +226,12 @@ void Health::act(Patient& patient, HealthAction action, const std::string& text,
   if (action == HealthAction::node)
     set_trouble(file.health.uuid, format("{}: {}", patient.name, text), true, now);
   const bool drains = ends_jobs || action == HealthAction::idle || action == HealthAction::replace;
-  if (drains && takes_jobs(condition))
+  if (drains && takes_jobs(condition)) {
+    file.cause = text;
     move(patient, GpuCondition::draining, text, xid, std::move(jobs), now);
-  else
+  } else {
     note(patient, text, xid, std::move(jobs), now);
+  }
   advance(patient, now);
 }
 
@@ -256,14 +262,14 @@ void Health::note_incident(Patient& patient, Now now) {
 void Health::advance(Patient& patient, Now now) {
   GpuFile& file = patient.file;
   if (file.health.condition != GpuCondition::draining || !patient.tenants.empty()) return;
-  const std::string reason = file.health.reason;
-  if (file.is_final) return fail(patient, reason + "; it has to be replaced", true, now);
+  if (file.is_final) return fail(patient, file.cause + "; it has to be replaced", true, now);
   const auto needs_reboot = [&file](const NodeTrouble& each) {
     return each.source == file.health.uuid && each.until_reboot;
   };
   if (!patient.is_here || std::any_of(troubles_.begin(), troubles_.end(), needs_reboot))
-    return fail(patient, reason + "; the node has to be rebooted", false, now);
-  move(patient, GpuCondition::resetting, reason, 0, {}, now);
+    return fail(patient, file.cause + "; the node has to be rebooted", false, now);
+  if (!file.left.empty()) return;  // a reset under them would fail, or hang
+  move(patient, GpuCondition::resetting, file.cause, 0, {}, now);
   effects_.emplace_back(ResetGpu{file.health.uuid});
 }
 
@@ -273,7 +279,7 @@ void Health::reset_done(const std::string& uuid, const Result<void>& result, Now
   GpuFile& file = patient->file;
   if (result) {
     file.reset_failures = 0;
-    return test(*patient, file.health.reason, now);
+    return test(*patient, file.cause, now);
   }
   ++file.reset_failures;
   const std::string text = format("reset failed {} of {} times: {}", file.reset_failures,
@@ -283,7 +289,7 @@ void Health::reset_done(const std::string& uuid, const Result<void>& result, Now
     return note(*patient, text, 0, {}, now);
   }
   set_trouble(uuid, format("{}: {}", patient->name, text), true, now);
-  fail(*patient, format("{}; {}", file.health.reason, text), false, now);
+  fail(*patient, format("{}; {}", file.cause, text), false, now);
 }
 
 void Health::tick(Now now) {
@@ -312,28 +318,27 @@ void Health::test_done(const std::string& uuid, const Result<GpuVitals>& result,
   GpuFile& file = patient->file;
   if (std::exchange(patient->fault_again, false)) {
     if (++file.reset_failures >= reset_failures_max)
-      return fail(*patient, file.health.reason + "; it does not last", false, now);
-    move(*patient, GpuCondition::draining, file.health.reason + "; again during its test", 0, {},
-         now);
+      return fail(*patient, file.cause + "; it does not last", false, now);
+    move(*patient, GpuCondition::draining, file.cause + "; again during its test", 0, {}, now);
     return advance(*patient, now);
   }
   if (!result)
-    return fail(*patient, format("{}; test failed: {}", file.health.reason, result.error().detail),
-                false, now);
+    return fail(*patient, format("{}; test failed: {}", file.cause, result.error().detail), false,
+                now);
   if (file.links_baseline == 0) file.links_baseline = result->links_up;
   for (const auto& [symptom, text] : symptoms_of(*patient, *result, now)) {
     const HealthAction action = policy_.of(symptom);
     if (action < HealthAction::idle) continue;
-    return fail(*patient, format("{}; test failed: {}", file.health.reason, text),
+    return fail(*patient, format("{}; test failed: {}", file.cause, text),
                 action == HealthAction::replace, now);
   }
   if (policy_.of_recovery(result->recovery_action) != HealthAction::log)
-    return fail(
-        *patient,
-        format("{}; test failed: {}", file.health.reason, recovery_text(result->recovery_action)),
-        false, now);
+    return fail(*patient,
+                format("{}; test failed: {}", file.cause, recovery_text(result->recovery_action)),
+                false, now);
   file.ends_jobs = file.is_final = false;
   file.reset_failures = 0;
+  file.cause.clear();
   move(*patient, GpuCondition::ok, "", 0, {}, now);
 }
 
@@ -436,6 +441,48 @@ void Health::update_suspicion(Patient& patient, Now now) {
     move(patient, to, reason, 0, {}, now);
 }
 
+// ---- processes that do not die ----
+
+void Health::left_behind(const std::string& uuid, const std::vector<ProcessName>& processes,
+                         Now now) {
+  Patient* patient = find(uuid);
+  if (patient == nullptr) return;
+  std::vector<ProcessName>& left = patient->file.left;
+  std::string text;
+  for (const ProcessName& process : processes) {
+    if (std::find(left.begin(), left.end(), process) != left.end()) continue;
+    left.push_back(process);
+    text += format("{}{}", text.empty() ? "" : ", ", process.pid);
+  }
+  if (text.empty()) return;
+  text = format("SIGKILL did not end process {} of a job on it", text);
+  const HealthAction action = policy_.of(Symptom::unkillable);
+  if (action == HealthAction::suspect)
+    suspect(*patient, Symptom::unkillable, text, now);
+  else
+    act(*patient, action, text, 0, whole_gpu, now);
+}
+
+std::vector<ProcessName> Health::left() const {
+  std::vector<ProcessName> all;
+  for (const Patient& patient : patients_)
+    all.insert(all.end(), patient.file.left.begin(), patient.file.left.end());
+  return all;
+}
+
+void Health::gone(const std::vector<ProcessName>& processes, Now now) {
+  for (Patient& patient : patients_) {
+    const std::size_t erased = std::erase_if(patient.file.left, [&](const ProcessName& each) {
+      return std::find(processes.begin(), processes.end(), each) != processes.end();
+    });
+    if (erased == 0) continue;
+    has_news_ = true;  // the record has them
+    if (!patient.file.left.empty()) continue;
+    unsuspect(patient, Symptom::unkillable, now);
+    advance(patient, now);
+  }
+}
+
 // ---- the node ----
 
 void Health::checked(const std::string& path, const Result<void>& result, Now now) {
@@ -505,7 +552,7 @@ void Health::retry(const std::string& uuid, Now now) {
   file.incidents.clear();
   file.job_faults.clear();
   if (file.health.condition == GpuCondition::failed)
-    test(*patient, format("tried again by an administrator; before: {}", file.health.reason), now);
+    test(*patient, format("tried again by an administrator; before: {}", file.cause), now);
 }
 
 // ---- what is told ----

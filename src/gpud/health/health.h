@@ -83,6 +83,11 @@ class Health {
   void reset_done(const std::string& uuid, const Result<void>& result, Now now);
   /// `result` is NVML's answer, or why the GPU failed its test.
   void test_done(const std::string& uuid, const Result<GpuVitals>& result, Now now);
+  /// Processes of a run that is over, which SIGKILL did not end, may have this GPU open still.
+  void left_behind(const std::string& uuid, const std::vector<ProcessName>& processes, Now now);
+  /// All that is waited for, and those of it that have gone at last.
+  std::vector<ProcessName> left() const;
+  void gone(const std::vector<ProcessName>& processes, Now now);
   /// A site's own check: good, or what it says.
   void checked(const std::string& path, const Result<void>& result, Now now);
   /// A check that is not run any more says nothing.

@@ -8,6 +8,7 @@
 #include "common/format.h"
 #include "common/log.h"
 #include "gpud/launch/owner.h"
+#include "gpud/launch/process_tree.h"
 
 namespace rota::gpud {
 namespace {
@@ -135,6 +136,22 @@ void Monitor::runs_changed(const std::map<RunId, Agent::Run>& runs) {
   carry_out();
 }
 
+void Monitor::left_behind(const std::vector<std::string>& uuids,
+                          const std::vector<ProcessName>& processes) {
+  if (processes.empty() || is_stopped_ || !watch_) return;
+  for (const std::string& uuid : uuids) health_.left_behind(uuid, processes, now());
+  carry_out();
+}
+
+/// Numbers of processes come back, so the whole name has to be there.
+void Monitor::look_for_left() {
+  std::vector<ProcessName> gone = health_.left();
+  std::erase_if(gone, [](const ProcessName& each) {
+    return process_name(static_cast<pid_t>(each.pid)) == each;
+  });
+  if (!gone.empty()) health_.gone(gone, now());
+}
+
 void Monitor::retry(const std::string& uuid) {
   health_.retry(uuid, now());
   if (uuid.empty())
@@ -151,6 +168,7 @@ void Monitor::tick() {
     const Now at = now();
     if (at.mono >= poll_at_) poll();
     health_.tick(at);
+    look_for_left();
     for (const std::string& path : options_.checks)
       if (at.mono >= check_at_[path] && !programs_.contains(path)) run_check(path);
     carry_out();

@@ -29,7 +29,7 @@ class Monitor {
     std::string boot_id;
     std::string library;  // of NVML
     std::string record_path;
-    std::string cgroup_directory;  // of this node, for find_culprit
+    std::string cgroup_directory;  // of this node, for owner_of_process()
     std::string step_program;
     std::string kernel_log;  // "": none
     Duration poll{};
@@ -62,6 +62,9 @@ class Monitor {
   proto::GpuHealthReport report() const { return health_.report(); }
   void taken(std::uint64_t sequence) { health_.taken(sequence); }
   void retry(const std::string& uuid);
+  /// A run is over that had these GPUs, and left processes that SIGKILL did not end.
+  void left_behind(const std::vector<std::string>& uuids,
+                   const std::vector<ProcessName>& processes);
   /// Calls `done` when the site's checks say that a job may start here, or what they say against
   /// it; at once when they are not asked.
   void check_start(std::function<void(Result<void>)> done);
@@ -71,6 +74,7 @@ class Monitor {
 
   void tick();
   void poll();
+  void look_for_left();
   void ask(const std::string& uuid);
   void logged(const LoggedXid& xid);
   void answered(const std::string& uuid, const Result<GpuVitals>& vitals, bool after_reset);

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, symptom_count> symptom_names{
     "ecc_uncorrected", "hanging",        "hot",
     "link_down",       "lost",           "remap_failed",
     "remap_pending",   "reset_required", "retire_pending",
-    "sram_exceeded",   "throttled"};
+    "sram_exceeded",   "throttled",      "unkillable"};
 
 /// A run of Xids with one action.
 struct Range {
@@ -119,6 +119,7 @@ HealthPolicy::HealthPolicy() {
   set(Symptom::retire_pending, idle);
   set(Symptom::sram_exceeded, replace);
   set(Symptom::throttled, suspect);
+  set(Symptom::unkillable, idle);
 }
 
 HealthAction HealthPolicy::of_xid(std::uint32_t xid) const {

@@ -36,8 +36,9 @@ enum class Symptom : std::uint8_t {
   retire_pending,   // pages to retire with the next reset: Volta and older
   sram_exceeded,    // over the threshold at which NVIDIA replaces it
   throttled,        // hardware slows it down for more than 6 of 10 minutes
+  unkillable,       // processes of a job that is over, which SIGKILL did not end
 };
-inline constexpr std::size_t symptom_count = 11;
+inline constexpr std::size_t symptom_count = 12;
 std::string_view name_of(Symptom symptom);
 
 /// What people read of an Xid: "double bit ECC error"; "" for one that is not known.

@@ -8,6 +8,7 @@
 #include "common/result.h"
 #include "common/time.h"
 #include "model/gpu_health.h"
+#include "model/job.h"
 
 namespace rota::gpud {
 
@@ -27,10 +28,12 @@ struct GpuFile {
   std::uint64_t links_baseline = 0;  // that were up when this boot's first look was taken
   std::vector<WallTime> incidents;   // that ended its jobs, of the last week
   std::vector<JobFault> job_faults;  // of the last day
+  std::string cause;                 // for which it was closed, whatever came of it since
+  std::vector<ProcessName> left;     // of jobs that are over; it is not reset before they are gone
   friend bool operator==(const GpuFile&, const GpuFile&) = default;
   static auto fields(auto& m) {
     return std::tie(m.health, m.ends_jobs, m.is_final, m.reset_failures, m.links_baseline,
-                    m.incidents, m.job_faults);
+                    m.incidents, m.job_faults, m.cause, m.left);
   }
 };
 

@@ -93,12 +93,13 @@ struct StepOrder {
   DeviceGate devices;
   ShareOrder share;
   MemoryBinding memory;
+  std::int64_t unkillable_after_ms = 30'000;  // so long SIGKILL may take
 
   friend bool operator==(const StepOrder&, const StepOrder&) = default;
   static auto fields(auto& m) {
     return std::tie(m.launch, m.cpus, m.cpu_list, m.groups, m.tasks, m.cgroups, m.memory_nodes,
                     m.boot_id, m.spool_dir, m.script_path, m.kill_wait_ms, m.slurm_environment,
-                    m.devices, m.share, m.memory);
+                    m.devices, m.share, m.memory, m.unkillable_after_ms);
   }
 };
 
@@ -132,8 +133,8 @@ struct StepCommand {
   std::vector<GpuCeiling> ceilings;      // with it: what it may hold of them now
   EndCause cause = EndCause::cancelled;  // of an end
   std::string detail;                    // of the cause, for people
-
   std::string tell;                      // not "": only this line, for the output of the first task
+
   friend bool operator==(const StepCommand&, const StepCommand&) = default;
   static auto fields(auto& m) {
     return std::tie(m.signal, m.end_signal, m.grace_ms, m.held, m.ceilings, m.cause, m.detail,
@@ -143,8 +144,8 @@ struct StepCommand {
 
 /// Longer ones are not sent: some thousands of processes on the GPUs of one job.
 inline constexpr std::size_t command_bytes_max = 64 << 10;
-
 inline constexpr std::size_t tell_bytes_max = 1024;
+
 /// To rstepd's nursery: read a file as its owner and send it over the socket that comes along.
 struct LogOrder {
   Owner owner;

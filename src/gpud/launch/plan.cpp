@@ -198,6 +198,8 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
   order.spool_dir = facts.spool_dir;
   order.script_path = facts.scripts_dir + '/' + run_name(run);
   order.kill_wait_ms = settings.kill_wait_ms;
+  order.unkillable_after_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(facts.unkillable_after).count();
   order.slurm_environment = settings.slurm_environment;
   return order;
 }

@@ -37,6 +37,7 @@ struct NodeFacts {
   std::vector<Cpu> cpus;             // as the Agent has them
   std::string bind_memory = "none";  // node.bind_memory
   Duration burst_grace = std::chrono::seconds(10);  // of BurstRoom
+  Duration unkillable_after = std::chrono::seconds(30);
 };
 
 /// Everything rstepd needs, looked up and spelled out. Fails with launch_failed and the reason when

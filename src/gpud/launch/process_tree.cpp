@@ -17,6 +17,7 @@ namespace {
 struct Process {
   pid_t pid = 0;
   pid_t parent = 0;
+  std::uint64_t start_ticks = 0;
   bool found = false;
 };
 
@@ -27,7 +28,13 @@ bool parse_stat(const std::string& text, Process& process) {
   const char state = text[bracket + 2];
   if (state == 'Z' || state == 'X') return false;
   const char* const end = text.data() + text.size();
-  return std::from_chars(text.data() + bracket + 4, end, process.parent).ec == std::errc();
+  if (std::from_chars(text.data() + bracket + 4, end, process.parent).ec != std::errc())
+    return false;
+  // The state is field 3, the start is field 22.
+  std::size_t at = bracket + 2;
+  for (int field = 3; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
+  if (at != std::string::npos) std::from_chars(text.data() + at + 1, end, process.start_ticks);
+  return true;
 }
 
 std::vector<Process> all_processes() {
@@ -72,6 +79,20 @@ bool carries(pid_t pid, std::string_view variable, uid_t uid) {
 }
 
 }  // namespace
+
+std::optional<ProcessName> process_name(pid_t pid) {
+  Process process;
+  if (!parse_stat(file_read("/proc/" + std::to_string(pid) + "/stat"), process))
+    return std::nullopt;
+  return ProcessName{static_cast<std::uint32_t>(pid), process.start_ticks};
+}
+
+std::vector<ProcessName> process_names(const std::vector<pid_t>& pids) {
+  std::vector<ProcessName> names;
+  for (const pid_t pid : pids)
+    if (const auto name = process_name(pid)) names.push_back(*name);
+  return names;
+}
 
 std::vector<pid_t> descendants_of(pid_t root) { return grow(all_processes(), {root}); }
 

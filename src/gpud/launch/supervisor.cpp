@@ -26,8 +26,6 @@
 namespace rota::gpud {
 namespace {
 
-/// How long SIGKILL may take before we report what it could not end.
-constexpr Duration unkillable_after = std::chrono::seconds(30);
 /// poll() counts without the time the host sleeps; our deadlines include it.
 constexpr Duration sleep_max = std::chrono::seconds(60);
 
@@ -121,7 +119,7 @@ bool Supervisor::run(bool may_go_on) {
     unstage_share(order_.share);
   }
   remove_script(order_);
-  return report_end(verdict(), may_go_on && leftover_.empty() && asked_to_end == 0);
+  return report_end(verdict(), may_go_on && left_.empty() && asked_to_end == 0);
 }
 
 /// "0,1", as the kernel reads it.
@@ -260,6 +258,7 @@ void Supervisor::task_ended(Task& task, int status) {
 }
 
 bool Supervisor::done() const {
+  if (is_given_up_) return true;
   if (launching_) return false;
   for (const Task& task : tasks_)
     if (task.running) return false;
@@ -307,7 +306,8 @@ void Supervisor::wait_for_event() {
   const std::int64_t limit = order_.launch.spec.time_limit_seconds;
   if (limit > 0 && !kill_at_) sooner(begun_ + std::chrono::seconds(limit));
   if (const auto at = warn_at()) sooner(*at);
-  if (kill_at_ && !killed_) sooner(*kill_at_);
+  if (kill_at_ && !killed_at_) sooner(*kill_at_);
+  if (killed_at_) sooner(*killed_at_ + unkillable_after());
   if (const auto at = link_.retry_at()) sooner(*at);
   if (fence_ && !kill_at_) sooner(*fence_);
 
@@ -350,11 +350,12 @@ void Supervisor::check_deadlines() {
       begin_end(EndCause::cancelled,
                 "the node was out of contact for too long (nodes.fence_after)");
   }
-  if (kill_at_ && !killed_ && !done() && now >= *kill_at_) {
-    killed_ = true;
+  if (kill_at_ && !killed_at_ && !done() && now >= *kill_at_) {
+    killed_at_ = now;
     cgroups_.kill();
     signal_all(SIGKILL);
   }
+  if (killed_at_ && now >= *killed_at_ + unkillable_after()) give_up();
   if (link_.retry_at() && now >= *link_.retry_at() && link_.reconnect(now) && started_)
     link_.send(report(StepReport::Kind::started));
 }
@@ -365,10 +366,10 @@ void Supervisor::obey() {
       for (const GpuCeiling& ceiling : command->ceilings)
         if (share_ != nullptr) share_->books().set_ceiling(ceiling);
       judge_share(command->held);
-    if (!command->tell.empty()) {
-      if (started_ && !kill_at_) tell(command->tell);
       continue;
     }
+    if (!command->tell.empty()) {
+      if (started_ && !kill_at_) tell(command->tell);
       continue;
     }
     if (command->signal != 0) {
@@ -382,6 +383,8 @@ void Supervisor::obey() {
     end_within(command->grace_ms < 0 ? kill_wait() : std::chrono::milliseconds(command->grace_ms),
                command->end_signal == 0 ? SIGTERM : command->end_signal);
   }
+}
+
 /// Our own rights could open what the owner's cannot, so a child does it; reap() takes it.
 void Supervisor::tell(const std::string& text) {
   if (::_Fork() != 0) return;
@@ -391,12 +394,19 @@ void Supervisor::tell(const std::string& text) {
   ::_exit(0);
 }
 
+/// Tasks that hang in the kernel: whatever they would have said, they were killed.
+void Supervisor::give_up() {
+  is_given_up_ = true;
+  launching_.reset();
+  for (Task& task : tasks_)
+    if (std::exchange(task.running, false))
+      task = {.pid = task.pid, .status = SIGKILL, .ours = true};
 }
 
 /// Whatever the job left behind, also what forked twice and took a session of its own: it is our
 /// child by now, or a descendant of one.
 void Supervisor::kill_rest() {
-  const MonoTime give_up = mono_now() + unkillable_after;
+  const MonoTime give_up = killed_at_.value_or(mono_now()) + unkillable_after();
   sigset_t none;
   sigemptyset(&none);
   while (reap()) {
@@ -405,8 +415,7 @@ void Supervisor::kill_rest() {
     const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};
     ::ppoll(nullptr, 0, &pause, &none);
     if (mono_now() < give_up) continue;
-    leftover_ = "processes that SIGKILL could not end:";
-    for (const pid_t pid : descendants_of(::getpid())) leftover_ += ' ' + std::to_string(pid);
+    left_ = process_names(descendants_of(::getpid()));
     break;
   }
 }
@@ -431,7 +440,12 @@ RunEnd Supervisor::verdict() const {
                  std::to_string(order_.launch.part.memory_bytes >> 20) + " MiB on " +
                  order_.launch.nodes[order_.launch.node_index];
   }
-  if (!leftover_.empty()) end.detail += (end.detail.empty() ? "" : "; ") + leftover_;
+  if (!left_.empty()) {
+    end.detail += end.detail.empty() ? "" : "; ";
+    end.detail += "processes that SIGKILL could not end:";
+    for (const ProcessName& each : left_) end.detail += ' ' + std::to_string(each.pid);
+    end.left = left_;
+  }
   end.elapsed_ms = (mono_now() - begun_).count() / 1'000'000;
   return end;
 }

@@ -63,6 +63,10 @@ class Supervisor {
   void signal_all(int signal);
   std::optional<MonoTime> warn_at() const;
 
+  Duration unkillable_after() const {
+    return std::chrono::milliseconds(order_.unkillable_after_ms);
+  }
+  void give_up();
   void kill_rest();
   RunEnd verdict() const;
   bool report_end(const RunEnd& end, bool may_go_on);
@@ -77,15 +81,16 @@ class Supervisor {
   bool started_ = false;
   MonoTime begun_;
   WallTime start_time_;
-  std::optional<MonoTime> kill_at_;  // it is being ended, and this is the end of its grace
-  bool killed_ = false;
+  std::optional<MonoTime> kill_at_;    // it is being ended, and this is the end of its grace
+  std::optional<MonoTime> killed_at_;  // SIGKILL was sent then
+  bool is_given_up_ = false;           // it did not help
   bool warned_ = false;
   std::optional<MonoTime> fence_;  // as last read
   MonoTime fence_read_;
   EndCause cause_ = EndCause::exited;
   std::string detail_;
   bool by_node_ = false;
-  std::string leftover_;  // why something could not be cleaned up
+  std::vector<ProcessName> left_;  // that SIGKILL did not end
 };
 
 }  // namespace rota::gpud

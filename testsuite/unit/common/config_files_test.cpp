@@ -53,8 +53,9 @@ std::string as_text(const Config& c) {
        << c.scheduler_history_window.count() << '|' << c.scheduler_history_half_life.count() << '|'
        << c.node_name << '|' << c.node_listen << '|' << c.node_address << '|' << c.node_spool_dir
        << '|' << c.node_nvml << '|' << c.node_cgroup << '|' << c.node_cgroup_parent << '|'
-       << c.node_close_gpus << '|' << c.node_burst_grace.count() << '|' << c.node_bind_memory << '|'
-       << c.node_dcgm_dir << '|' << c.node_jobstats_dir << '|' << c.node_mig_hold.count() << '|'
+       << c.node_close_gpus << '|' << c.node_burst_grace.count() << '|'
+       << c.node_unkillable_after.count() << '|' << c.node_bind_memory << '|' << c.node_dcgm_dir
+       << '|' << c.node_jobstats_dir << '|' << c.node_mig_hold.count() << '|'
        << c.node_mig_strangers << '|' << c.node_reconnect_max.count() << '|'
        << c.node_health_poll.count() << '|' << c.node_health_policy << '|' << c.node_kernel_log
        << '|' << c.node_gpu_reset_program << '|' << c.node_gpu_test_program << '|'

@@ -257,6 +257,67 @@ TEST(Health, AGpuOffTheBusClosesTheNodeUntilAReboot) {
   EXPECT_EQ(after.of("g0"), "ok");
 }
 
+// However often the node is booted, it is one trouble.
+TEST(Health, ReasonsDoNotGrow) {
+  Ward first;
+  first.xid("g0", 48);
+  first.reset("g0");
+  first.health.test_done("g0", Error{Errc::io_failed, "bad"}, first.at);
+  HealthRecord record = first.health.record();
+  for (const std::string boot : {"b2", "b3", "b4"}) {
+    Ward ward(record, boot);
+    ward.tenants({});
+    EXPECT_EQ(ward.effects(), "test g0");
+    EXPECT_EQ(ward.of("g0"),
+              "testing: tested after a reboot; before: Xid 48: double bit ECC error");
+    ward.health.test_done("g0", Error{Errc::io_failed, "bad"}, ward.at);
+    EXPECT_EQ(ward.of("g0"), "failed: Xid 48: double bit ECC error; test failed: bad");
+    ward.health.retry("g0", ward.at);
+    EXPECT_EQ(ward.of("g0"),
+              "testing: tried again by an administrator; before: Xid 48: double bit ECC error");
+    ward.health.test_done("g0", Error{Errc::io_failed, "bad"}, ward.at);
+    record = ward.health.record();
+  }
+}
+
+TEST(Health, AProcessThatCannotBeKilledClosesItsGpuUntilItIsGone) {
+  Ward ward;
+  ward.tenants({{"g0", {7, 9}}, {"g1", {8}}});
+  const std::vector<ProcessName> left{{100, 5}, {101, 6}};
+  ward.health.left_behind("g0", left, ward.at);
+  ward.health.left_behind("g0", left, ward.at);  // told again: nothing new
+  const std::string reason = "SIGKILL did not end process 100, 101 of a job on it";
+  EXPECT_EQ(ward.effects(), "") << "who shares it goes on";
+  EXPECT_EQ(ward.of("g0"), "draining: " + reason);
+  EXPECT_EQ(ward.of("g1"), "ok");
+  ward.tenants({{"g1", {8}}});
+  EXPECT_EQ(ward.effects(), "") << "no reset under it";
+  ward.health.gone({{100, 5}, {101, 7}}, ward.at);  // 101 of another time is another process
+  EXPECT_EQ(ward.effects(), "");
+  // rgpud starts again: it is still waited for.
+  Ward again(ward.health.record(), "b1");
+  again.tenants({{"g1", {8}}});
+  EXPECT_EQ(again.effects(), "");
+  EXPECT_EQ(again.health.left(), (std::vector<ProcessName>{{101, 6}}));
+  again.health.gone({{101, 6}}, again.at);
+  EXPECT_EQ(again.effects(), "reset g0");
+  again.reset("g0");
+  again.test("g0");
+  EXPECT_EQ(again.of("g0"), "ok");
+  // After a reboot there is nothing to wait for.
+  Ward after(ward.health.record(), "b2");
+  EXPECT_TRUE(after.health.left().empty());
+  EXPECT_EQ(after.effects(), "test g0");
+}
+
+TEST(Health, APolicyForProcessesThatCannotBeKilled) {
+  Ward ward({}, "b1", 2, "unkillable=suspect");
+  ward.health.left_behind("g0", {{100, 5}}, ward.at);
+  EXPECT_EQ(ward.of("g0"), "suspect: SIGKILL did not end process 100 of a job on it");
+  ward.health.gone({{100, 5}}, ward.at);
+  EXPECT_EQ(ward.of("g0"), "ok");
+}
+
 TEST(Health, AGpuThatTheDriverDoesNotFindClosesTheNode) {
   Ward before;
   Ward ward(before.health.record(), "b2", 1);
