@@ -9,7 +9,7 @@ declare -gA _rota_options=(
     -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
     -w= --nodelist= -x= --exclude= -C= --constraint= --topology= --segment= -t= --time=
     -o= --output= -e= --error= -D= --chdir= --kind= --interactive --inference --priority= --preemptible
-    --non-preemptible --signal= --grace= --requeue --no-requeue --wrap= -W --wait -P --parsable --json
+    --non-preemptible --preemptibility= --background --signal= --grace= --requeue --no-requeue --wrap= -W --wait -P --parsable --json
     -Q --quiet -v --verbose -h --help --usage -V --version"
   [rqueue]="-u= --user= --me -A= --project= --account= -t= --state= --states= --name= -j= --job= --jobs= -a --all
     -l --long -o= --format= -n --noheader -P --parsable --json --watch -v --verbose -h --help --usage -V --version"
@@ -60,6 +60,7 @@ _rota_argument() {
   local command=$1 option=$2 word=$3
   case $command:$option in
     rsubmit:--kind) _rota_words "$word" train interactive inference ;;
+    rsubmit:--preemptibility) _rota_words "$word" preemptible non-preemptible semi ;;
     rsubmit:-p | rsubmit:--queue | rsubmit:--partition | rproject:--default-queue)
       _rota_words "$word" "$(_rota_queues)" ;;
     rsubmit:-w | rsubmit:--nodelist | rsubmit:-x | rsubmit:--exclude) _rota_words "$word" "$(_rota_nodes)" ;;

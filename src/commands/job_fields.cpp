@@ -72,7 +72,11 @@ constexpr auto fields = std::to_array<JobField>({
     {'Q', "priority", "PRIORITY",
      [](Out out, View job) { out += format("{}", job.spec.priority_or_kinds()); }},
     {0, "preemptible", "PREEMPTIBLE",
-     [](Out out, View job) { out += job.spec.is_preemptible() ? "yes" : "no"; }},
+     [](Out out, View job) {
+       out += job.spec.is_semi_preemptible() ? "semi" : job.spec.is_preemptible() ? "yes" : "no";
+     }},
+    {0, "background", "BACKGROUND",
+     [](Out out, View job) { out += job.spec.background ? "yes" : "no"; }},
     {'T', "state", "STATE", [](Out out, View job) { out += name_of(job.state); }},
     {'t', "state_code", "ST", [](Out out, View job) { out += code_of(job.state); }},
     {'M', "elapsed", "TIME", [](Out out, View job) { out += elapsed_format(elapsed_of(job)); }},

@@ -145,6 +145,8 @@ void write_job(JsonWriter& json, const JobView& job) {
   json.field_or_null("queue", !job.spec.queue.empty(), job.spec.queue);
   json.field("priority", job.spec.priority_or_kinds());
   json.field("preemptible", job.spec.is_preemptible());
+  json.field("preemptibility", name_of(job.spec.preemptibility_or_kinds()));
+  json.field("background", job.spec.background);
   json.field("preemptions", job.preemptions);
   json.field_or_null("displaced", !job.displaced.empty(), job.displaced);
   json.field_or_null("expected_start_time", bool(job.expected_start), rfc3339(job.expected_start));

@@ -38,6 +38,8 @@ enum : int {
   id_priority,
   id_preemptible,
   id_non_preemptible,
+  id_preemptibility,
+  id_background,
   id_signal,
   id_grace,
   id_nodelist,
@@ -107,6 +109,13 @@ constexpr auto table = std::to_array<Option>({
      "others may take its resources back; the default for train", job},
     {id_non_preemptible, 0, "non-preemptible", "",
      "nobody takes its resources back; the default for the other kinds", job},
+    {id_preemptibility, 0, "preemptibility", "HOW",
+     "preemptible, non-preemptible, or semi: what an elastic job has above its minimum may be "
+     "taken "
+     "back",
+     job},
+    {id_background, 0, "background", "",
+     "only fills gaps: charged to no quota, and gives way to every other job", job},
     {id_signal, 0, "signal", "SIGNAL[@TIME]",
      "tells the job that it has to make way, and TIME before its limit; default: TERM", job},
     {id_grace, 0, "grace", "TIME",
@@ -482,7 +491,16 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
     }
     case id_preemptible:
     case id_non_preemptible:
-      options.preemptible = given.option->id == id_preemptible;
+      options.preemptibility =
+          given.option->id == id_preemptible ? Preemptibility::yes : Preemptibility::no;
+      return {};
+    case id_background:
+      options.background = true;
+      return {};
+    case id_preemptibility:
+      options.preemptibility = preemptibility_from(given.value);
+      if (!options.preemptibility)
+        return bad_value(given, "write preemptible, non-preemptible or semi");
       return {};
     case id_signal:
       return apply_signal(given, options);
@@ -529,8 +547,8 @@ Result<JobSpec> job_spec_from(const SubmitOptions& options, std::string_view def
   spec.signal = static_cast<std::uint8_t>(options.signal.value_or(0));
   spec.signal_seconds = options.signal_seconds.value_or(0);
   spec.grace_seconds = options.grace_seconds.value_or(-1);
-  if (options.preemptible)
-    spec.preemptibility = *options.preemptible ? Preemptibility::yes : Preemptibility::no;
+  if (options.preemptibility) spec.preemptibility = *options.preemptibility;
+  spec.background = options.background;
   if (options.time_limit) {
     // A limit of half a second is a limit: rounded up, it does not become "none".
     spec.time_limit_seconds = std::chrono::ceil<std::chrono::seconds>(*options.time_limit).count();

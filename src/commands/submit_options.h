@@ -18,7 +18,8 @@ struct SubmitOptions {
   std::optional<JobKind> kind;
   std::optional<std::string> queue;
   std::optional<std::int32_t> priority;
-  std::optional<bool> preemptible;
+  std::optional<Preemptibility> preemptibility;
+  bool background = false;
   std::optional<int> signal;
   std::optional<std::int32_t> signal_seconds;
   std::optional<std::int32_t> grace_seconds;

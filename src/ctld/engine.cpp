@@ -13,6 +13,15 @@ namespace rota::ctld {
 
 using sched::JobEvent;
 
+namespace {
+
+/// Of a part of it, for the users' turns: nobody pays for what only fills gaps.
+std::int64_t counted(const Job& job, const NodePart& part) {
+  return job.spec.background ? 0 : part.gpu_amount();
+}
+
+}  // namespace
+
 Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
     : settings_(std::move(settings)),
       job_last_(snapshot.job_last),
@@ -63,7 +72,7 @@ Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
       scheduler_.add_holding(job, is_ending(job.state), seconds_of(now));
     for (const NodePart& part : job.last->placement) {
       nodes_.at(part.node).jobs.emplace(job.id, std::nullopt);
-      usage_.resume(job.spec.project, job.owner.user, part.gpu_amount(), now);
+      usage_.resume(job.spec.project, job.owner.user, counted(job, part), now);
     }
   }
   rank_users(now);
@@ -195,7 +204,7 @@ void Engine::start(Job& job, Placement placement, Now now) {
 void Engine::hold(const Job& job, const NodePart& part, Now now) {
   nodes_.at(part.node).jobs.emplace(job.id, now.mono);
   put_allocation(job, part, now.wall, {}, 0);
-  usage_.hold(job.spec.project, job.owner.user, part.gpu_amount(), now);
+  usage_.hold(job.spec.project, job.owner.user, counted(job, part), now);
 }
 
 void Engine::order_launch(const Job& job, const NodePart& part) {
@@ -273,7 +282,7 @@ void Engine::release(Job& job, const NodePart& part, bool may_regrow, Now now) {
           ? std::chrono::duration_cast<std::chrono::milliseconds>(now.mono - *held.mapped()).count()
           : -1;
   put_allocation(job, part, {}, now.wall, held_ms, usage_on(job, part));
-  usage_.hold(job.spec.project, job.owner.user, -part.gpu_amount(), now);
+  usage_.hold(job.spec.project, job.owner.user, -counted(job, part), now);
   scheduler_.release(job.id, part.node, may_regrow);
   Placement& placement = job.last.edit().placement;
   placement.erase(placement.begin() + (&part - placement.data()));

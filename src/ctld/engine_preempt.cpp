@@ -29,6 +29,9 @@ std::string Engine::displaced_text(const Job& job, const sched::Eviction& evicti
     case sched::Action::consolidate:
       return format("moves to another place, so that job {} of project {} fits", taker.id.value,
                     quoted(taker.spec.project.str()));
+    case sched::Action::give_way:
+      return format("gives way to job {} of project {}, as jobs in the background do",
+                    taker.id.value, quoted(taker.spec.project.str()));
     default:
       break;
   }

@@ -31,15 +31,17 @@ void ShareTally::add(const Job& job, std::int64_t gpus_asked) {
   ProjectTally& project = projects_[job.spec.project];
   UserTally& user = project.users[job.owner.user];
   if (job.state == JobState::pending) {
-    user.waiting += gpus_asked;
+    if (!job.spec.background) user.waiting += gpus_asked;
     ++user.jobs_waiting;
     return;
   }
   ++user.jobs_running;
-  std::int64_t gpus = 0;
-  for (const NodePart& part : job.last->placement) gpus += part.gpu_amount();
-  if (gpus > 0)
-    project.holdings.push_back({job.spec.is_preemptible(), job.id, gpus, job.owner.user});
+  if (job.spec.background) return;  // charged to nobody
+  std::int64_t firm = 0, loose = 0;
+  for (const NodePart& part : job.last->placement)
+    (job.spec.is_firm(part) ? firm : loose) += part.gpu_amount();
+  if (firm > 0) project.holdings.push_back({false, job.id, firm, job.owner.user});
+  if (loose > 0) project.holdings.push_back({true, job.id, loose, job.owner.user});
 }
 
 void ShareTally::add_usage(const std::string& project, const std::string& user,

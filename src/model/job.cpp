@@ -118,6 +118,22 @@ std::optional<JobKind> job_kind_from(std::string_view text) {
   return std::nullopt;
 }
 
+namespace {
+constexpr std::array<std::string_view, 4> preemptibility_names{"by-kind", "preemptible",
+                                                               "non-preemptible", "semi"};
+}  // namespace
+
+std::string_view name_of(Preemptibility preemptibility) {
+  const auto number = static_cast<std::size_t>(preemptibility);
+  return number < preemptibility_names.size() ? preemptibility_names[number] : "unknown";
+}
+
+std::optional<Preemptibility> preemptibility_from(std::string_view text) {
+  for (std::size_t i = 1; i < preemptibility_names.size(); ++i)
+    if (text == preemptibility_names[i]) return static_cast<Preemptibility>(i);
+  return std::nullopt;
+}
+
 std::optional<std::int32_t> priority_from(std::string_view text) {
   for (const auto& word : priority_words)
     if (same_word(text, word.name)) return word.priority;
@@ -130,7 +146,7 @@ std::int32_t JobSpec::priority_or_kinds() const {
   if (priority != 0) return priority;
   switch (kind) {
     case JobKind::interactive:
-      return is_preemptible() ? 75 : 100;
+      return preemptibility_or_kinds() == Preemptibility::yes ? 75 : 100;
     case JobKind::inference:
       return 125;
     default:
@@ -274,8 +290,15 @@ Result<void> validate(const JobSpec& spec) {
   ROTA_CHECK(check_word("the queue", spec.queue, true));
   if (name_of(spec.kind) == "unknown")
     return invalid("the kind is none of train, interactive, inference");
-  if (spec.preemptibility > Preemptibility::no)
-    return invalid("whether it may be preempted is none of by kind, yes, no");
+  if (spec.preemptibility > Preemptibility::semi)
+    return invalid("whether it may be preempted is none of by kind, yes, no, semi");
+  if (spec.background &&
+      (spec.kind != JobKind::train || spec.preemptibility_or_kinds() != Preemptibility::yes))
+    return invalid(
+        "a job in the background gives way to all others: it is of kind train and preemptible");
+  if (spec.is_semi_preemptible() && !spec.is_elastic())
+    return invalid(
+        "semi-preemptible is a job that can do with fewer nodes: ask for a range, such as -N 4-8");
   if (spec.priority < 0 || spec.priority > JobBounds::priority_max)
     return invalid(format("the priority is {}, it must be 1 to {}, or 0 for its kind's",
                           spec.priority, JobBounds::priority_max));

@@ -21,8 +21,12 @@ namespace rota {
 
 enum class JobKind : std::uint8_t { train = 1, interactive = 2, inference = 3 };
 
-/// Whether others may take back what a job holds. By its kind: train yes, the others no.
-enum class Preemptibility : std::uint8_t { by_kind = 0, yes = 1, no = 2 };
+/// Whether others may take back what a job holds. By its kind: train yes, the others no. `semi`: of
+/// an elastic job only what is above its minimum.
+enum class Preemptibility : std::uint8_t { by_kind = 0, yes = 1, no = 2, semi = 3 };
+/// "preemptible", "non-preemptible" or "semi", as rsubmit --preemptibility takes it.
+std::string_view name_of(Preemptibility preemptibility);
+std::optional<Preemptibility> preemptibility_from(std::string_view text);
 
 /// Numbers are on the wire and in the store: never changed, never reused. Names are users.md 1.7.
 enum class JobState : std::uint8_t {
@@ -112,7 +116,8 @@ struct JobSpec {
   SharedText project = "default";  // submitted "": the user's default project
   SharedText queue;                // "": none
   JobKind kind = JobKind::train;
-  bool requeue = true;  // may start again after its node failed
+  bool requeue = true;      // may start again after its node failed
+  bool background = false;  // takes what nobody else wants, and gives way to everybody
   Preemptibility preemptibility = Preemptibility::by_kind;
   std::uint8_t signal = 0;          // tells it that it has to make way; 0: SIGTERM
   std::int32_t signal_seconds = 0;  // so long before its time limit, too; 0: not
@@ -131,9 +136,18 @@ struct JobSpec {
   bool is_elastic() const { return node_count_max > 0; }
   /// On each node of an elastic job.
   std::uint32_t tasks_per_node() const { return task_count / node_count; }
-  bool is_preemptible() const {
-    if (preemptibility == Preemptibility::by_kind) return kind == JobKind::train;
-    return preemptibility == Preemptibility::yes;
+  /// As it is for this kind: never by_kind.
+  Preemptibility preemptibility_or_kinds() const {
+    if (preemptibility != Preemptibility::by_kind) return preemptibility;
+    return kind == JobKind::train ? Preemptibility::yes : Preemptibility::no;
+  }
+  /// At least what is above its minimum.
+  bool is_preemptible() const { return preemptibility_or_kinds() != Preemptibility::no; }
+  bool is_semi_preemptible() const { return preemptibility == Preemptibility::semi; }
+  /// What it has on one node is never taken back: of a semi-preemptible job its first nodes are.
+  bool is_firm(const NodePart& part) const {
+    if (!is_semi_preemptible()) return !is_preemptible();
+    return part.task_first / tasks_per_node() < node_count;
   }
   /// Its own, or its kind's: train 50, interactive 100 (75 when it may be preempted), inference
   /// 125.
@@ -149,7 +163,7 @@ struct JobSpec {
     return std::tie(m.name, m.project, m.kind, m.task_count, m.node_count, m.task, m.node,
                     m.time_limit_seconds, m.requeue, m.queue, m.priority, m.preemptibility,
                     m.signal, m.signal_seconds, m.grace_seconds, wish_of(m), m.node_count_max,
-                    topology_of(m));
+                    topology_of(m), m.background);
   }
   /// Told when all fields have been read.
   void decoded() {

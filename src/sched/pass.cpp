@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "sched/background.h"
 #include "sched/order.h"
 #include "sched/place.h"
 #include "sched/reclaim_rules.h"
@@ -12,6 +13,11 @@
 
 namespace rota::sched {
 namespace {
+
+/// Whether it may only start, or grow, within the quota.
+bool next_is_firm(const SchedJob& job) {
+  return job.semi ? is_firm_step(job, tasks_to_place(job)) : !job.preemptible;
+}
 
 bool starts_something(const SchedJob& job) {
   return std::any_of(job.tasks.begin(), job.tasks.end(),
@@ -171,6 +177,7 @@ void pause_moves(World& world, QueueClass& members) {
 }
 
 bool is_protected(World& world, const SchedJob& victim, std::int64_t seconds) {
+  if (victim.semi) return true;
   if (!starts_something(victim)) seconds = std::max(seconds, world.rest_seconds(victim));
   if (victim.started == never || world.now - victim.started >= seconds) return false;
   world.look_again_at(victim.started + seconds);
@@ -215,7 +222,7 @@ void consolidate(World& world) {
   const auto is_worth = [&](std::uint32_t job, const QueueClass& members) {
     const SchedJob& taker = world.job(job);
     // Wherever it is: only if all that is free together would do.
-    if (!taker.preemptible || members.step[Resource::gpu] > world.fleet.gpu_free_total())
+    if (next_is_firm(taker) || members.step[Resource::gpu] > world.fleet.gpu_free_total())
       return false;
     if (counts_cost && (members.moves_after > world.now || !world.reservations.start_of(job)))
       return false;
@@ -265,11 +272,11 @@ std::vector<Loss> losses_of(const World& world, const std::vector<Unit>& lost) {
 void reclaim(World& world) {
   const auto is_worth = [&](std::uint32_t job, const QueueClass& members) {
     const SchedJob& taker = world.job(job);
-    return can_reclaim(world.quotas, {taker.project, taker.preemptible, members.step});
+    return can_reclaim(world.quotas, {taker.project, !next_is_firm(taker), members.step});
   };
   for_waiting(world, Action::reclaim, is_worth, [&](std::uint32_t job, const Amount& request) {
     const SchedJob& taker = world.job(job);
-    const Reclaimer reclaimer{taker.project, taker.preemptible, request};
+    const Reclaimer reclaimer{taker.project, !next_is_firm(taker), request};
     TakeRule rule;
     // Who may lose nothing could still be moved, but on a full cluster that is everybody: where the
     // work is bounded, moves are left to consolidation.
@@ -302,7 +309,7 @@ void preempt(World& world) {
   };
   for_waiting(world, Action::preempt, is_worth, [&](std::uint32_t job, const Amount& request) {
     const SchedJob& taker = world.job(job);
-    if (!taker.preemptible && world.quotas.over_quota_firm(taker.project, request)) return false;
+    if (next_is_firm(taker) && world.quotas.over_quota_firm(taker.project, request)) return false;
     TakeRule rule;
     rule.with_moves = world.policy.search_work_max == 0;
     rule.may_take_from = [&](QuotaIndex project) { return project == taker.project; };
@@ -366,8 +373,12 @@ void run_pass(World& world, std::span<const Action> actions) {
       case Action::evict_stale:
         evict_stale(world);
         break;
+      case Action::give_way:
+        make_way(world);
+        break;
     }
   }
+  start_background(world);
 }
 
 }  // namespace rota::sched

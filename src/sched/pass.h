@@ -8,7 +8,7 @@
 namespace rota::sched {
 
 inline constexpr Action all_actions[] = {Action::allocate, Action::consolidate, Action::reclaim,
-                                         Action::preempt, Action::evict_stale};
+                                         Action::preempt,  Action::evict_stale, Action::give_way};
 
 /// Works out who is due what, then runs the actions in order: cheap and harmless ones first. What
 /// was decided stands in the tasks' states.

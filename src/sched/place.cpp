@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "common/assert.h"
+#include "sched/background.h"
 #include "sched/domains.h"
 #include "sched/few_nodes.h"
 
@@ -35,6 +36,7 @@ class Placing {
         job_(job),
         tasks_(tasks),
         options_(options),
+        firm_(is_firm_step(world.job(job), tasks)),
         end_(has_placed(world.job(job)) ? world.end_of(job) : world.end_if_started(world.job(job))),
         was_evicted_(std::any_of(world.job(job).tasks.begin(), world.job(job).tasks.end(),
                                  [](const Task& task) { return task.evicted.has_value(); })) {}
@@ -274,8 +276,8 @@ class Placing {
   /// Of those where it fits now, if that is how the site wants it. One that goes back to where it
   /// was, or waits for others to leave, is for the rules.
   bool find_least_loss(const TaskShape& task, Choice& choice) {
-    if (!world_.policy.least_loss || was_evicted_ || options_.only_promise || spreads() ||
-        !topology_scores_.empty())
+    if (!world_.policy.least_loss || was_evicted_ || options_.only_promise || options_.only_spare ||
+        spreads() || !topology_scores_.empty())
       return false;
     return world_.least_loss.find(world_.fleet, *task.demand,
                                   [&](NodeIndex node, std::int32_t level) {
@@ -292,9 +294,13 @@ class Placing {
     if (!task.may_run_on(index) && !was_on(index)) return false;
     const FleetNode& node = world_.fleet.at(index);
     if (!fits_soon(node, *task.demand)) return false;
+    if (options_.only_spare && !fits_spare(world_, node, *task.demand)) return false;
     if (job().shape->lie == Lie::apart && hosts_another(node, task)) return false;
-    if (const auto first =
-            world_.reservations.delayed_by(job_, index, *task.demand, end_on(index))) {
+    // What gives way at once delays nobody.
+    const auto first =
+        job().background ? std::nullopt
+                         : world_.reservations.delayed_by(job_, index, *task.demand, end_on(index));
+    if (first) {
       would_delay_ = first;
       return false;
     }
@@ -380,9 +386,9 @@ class Placing {
 
   /// The gates once more, task by task.
   bool passes(const Amount& charge) const {
-    if (!world_.policy.check_quota) return true;
+    if (!world_.policy.check_quota || job().background) return true;
     const bool stops = world_.quotas.over_limit(job().project, charge) ||
-                       (!job().preemptible && world_.quotas.over_quota_firm(job().project, charge));
+                       (firm_ && world_.quotas.over_quota_firm(job().project, charge));
     by_quota_ = by_quota_ || stops;
     return !stops;
   }
@@ -413,7 +419,7 @@ class Placing {
     Spot spot;
     spot.node = index;
     bool now = !options_.only_promise && fits_now(node, demand);
-    world_.reservations.take(job_, index, demand, end_on(index));
+    if (!job().background) world_.reservations.take(job_, index, demand, end_on(index));
     const auto at_level = demand.is_shared() && level > 0
                               ? choose_shared_at(node, index, demand, level)
                               : std::optional<Spot>();
@@ -461,6 +467,7 @@ class Placing {
   std::uint32_t job_;
   const std::vector<std::uint32_t>& tasks_;
   const PlaceOptions& options_;
+  const bool firm_;   // it has to lie within the quota
   std::int64_t end_;  // of the job, if it starts now
   NodeList all_;
   std::vector<std::int64_t> topology_scores_;  // by node; empty: none is better than another
@@ -484,7 +491,7 @@ std::optional<WaitCause> stopped_at_gate(const World& world, const SchedJob& job
   const Amount request = world.estimate(job, tasks, true);
   if (const auto over = world.quotas.over_limit(job.project, request))
     return WaitCause{WaitCause::Kind::limit, *over};
-  if (job.preemptible) return std::nullopt;
+  if (!is_firm_step(job, tasks)) return std::nullopt;
   if (const auto over = world.quotas.over_quota_firm(job.project, request))
     return WaitCause{WaitCause::Kind::quota, *over};
   return std::nullopt;

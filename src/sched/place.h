@@ -12,6 +12,7 @@ struct PlaceOptions {
   const NodeList* nodes = nullptr;  // where to look; none: everywhere
   bool has_all_room = false;        // every node with a free GPU, or a part of one, is in that list
   bool only_promise = false;        // nothing starts: others have to leave first
+  bool only_spare = false;          // only what is free now and promised to nobody
 };
 
 struct Placed {

@@ -243,6 +243,8 @@ SchedJob Scheduler::sched_job(const Job& job) {
   made.user = user_of(job.spec.project, job.owner.user);
   made.priority = job.spec.priority_or_kinds();
   made.preemptible = job.spec.is_preemptible();
+  made.semi = job.spec.is_semi_preemptible();
+  made.background = job.spec.background;
   made.evictions = static_cast<std::uint8_t>(std::min<std::uint32_t>(job.preemptions, 255));
   made.limit_seconds = job.spec.time_limit_seconds;
   return made;
@@ -272,6 +274,8 @@ void Scheduler::add_waiting(const Job& job, std::int64_t now, const std::vector<
           preemption_delay(world_.quotas, made.project, world_.policy.preemption_delay_seconds);
       delay > 0)
     made.preempts_after = now + delay;
+  // It takes nobody's place; but who had to leave shall not be back for every gap.
+  if (made.background) made.preempts_after = now + world_.rest_seconds(made);
   const bool is_new = numbers_.emplace(job.id.value, world_.add(std::move(made))).second;
   ROTA_ASSERT(is_new);
 }

@@ -249,6 +249,13 @@ Fill fill_of(const SchedJob& job, const std::vector<bool>& gone) {
   return above ? Fill::above : Fill::exact;
 }
 
+bool is_firm_step(const SchedJob& job, const std::vector<std::uint32_t>& tasks) {
+  if (!job.semi) return !job.preemptible;
+  // Whichever tasks make its minimum, they become the first ones.
+  return fill_of(job) == Fill::below ||
+         std::any_of(tasks.begin(), tasks.end(), [&](auto task) { return job.is_firm(task); });
+}
+
 bool has_waiting(const SchedJob& job) {
   for (std::uint32_t i = 0; i < job.task_count(); ++i)
     if (job.waits(i)) return true;

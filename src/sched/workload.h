@@ -145,6 +145,8 @@ struct SchedJob {
   std::int32_t stale_grace = as_policy;  // seconds; below 0: never stale
   std::uint32_t user = 0;                // of the project; 0: nobody in particular
   bool preemptible = true;
+  bool semi = false;           // and only above its minimum; of an elastic job
+  bool background = false;     // nobody plans with it: see background.h
   std::uint8_t evictions = 0;  // before its present run; no more than fit
   std::int64_t submitted = 0;  // seconds
   std::int64_t started = never;
@@ -162,6 +164,10 @@ struct SchedJob {
     return state(task) == TaskState::waiting && (tasks.empty() || !tasks[task].evicted);
   }
   const Demand& demand(std::uint32_t task) const { return *shape->tasks[task].demand; }
+  /// What it has by this task is never taken back, and lies within the quota.
+  bool is_firm(std::uint32_t task) const {
+    return !preemptible || (semi && task < shape->gang.sets.front().minimum);
+  }
 };
 
 /// Where a job stands towards its minimum; the order in which jobs of equal priority are served.
@@ -186,6 +192,9 @@ std::vector<Member> members_in_order(const SchedJob& job, std::uint32_t group);
 /// looks at what this pass has evicted instead of what waits.
 enum class Which : std::uint8_t { waiting, evicted };
 std::vector<std::uint32_t> tasks_to_place(const SchedJob& job, Which which = Which::waiting);
+
+/// Whether what is tried at once has to lie within the quota.
+bool is_firm_step(const SchedJob& job, const std::vector<std::uint32_t>& tasks);
 
 /// What is evicted at once: one task above the minimum, one group too many, else all (`is_whole`).
 struct EvictionUnit {

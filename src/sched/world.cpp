@@ -10,11 +10,12 @@
 namespace rota::sched {
 namespace {
 
-std::optional<Stay> stay_of(TaskState state) {
+std::optional<Stay> stay_of(const SchedJob& job, TaskState state) {
   switch (state) {
     case TaskState::starting:
     case TaskState::running:
-      return Stay::held;
+      // What is in the background others may count on at any time.
+      return job.background ? Stay::leaving : Stay::held;
     case TaskState::promised:
       return Stay::promised;
     case TaskState::leaving:
@@ -50,7 +51,7 @@ std::uint32_t World::add(SchedJob job) {
   }
   const SchedJob& added = jobs_[index];
   if (added.tasks.empty()) {
-    for (std::uint32_t i = 0; i < added.task_count(); ++i)
+    for (std::uint32_t i = 0; i < added.task_count() && !added.background; ++i)
       quotas.add_waiting(added.project, added.demand(i).charge(gpu_memory_least_));
     for (Promised& each : promised_)
       if (each.id == added.id) each.job = index;
@@ -65,13 +66,15 @@ void World::remove(std::uint32_t index) {
   ROTA_ASSERT(log_.empty());
   SchedJob& job = jobs_[index];
   if (job.tasks.empty()) {
-    for (std::uint32_t i = 0; i < job.task_count(); ++i)
+    for (std::uint32_t i = 0; i < job.task_count() && !job.background; ++i)
       quotas.remove_waiting(job.project, job.demand(i).charge(gpu_memory_least_));
   } else {
     for (std::uint32_t i = 0; i < job.tasks.size(); ++i) detach({index, i});
   }
   refresh();
   leave_class(index);
+  background_.waiting.erase(background_key(index));
+  background_.placed.erase(index);
   Membership& member = members_[index];
   if (member.evictable_as) seats_[job.project].evictable.erase(key_as(*member.evictable_as, index));
   member.evictable_as.reset();
@@ -235,7 +238,7 @@ void World::measure_gpus() {
   const std::int64_t before = std::exchange(gpu_memory_least_, least);
   // Only a request for GPU memory counts differently now.
   for (SchedJob& job : jobs_) {
-    if (job.shape == nullptr) continue;
+    if (job.shape == nullptr || job.background) continue;
     for (std::uint32_t i = 0; i < job.task_count(); ++i) {
       if (job.demand(i).gpu != Demand::Gpu::memory || job.state(i) != TaskState::waiting) continue;
       const Amount charge = job.demand(i).charge(least);
@@ -252,26 +255,27 @@ void World::attach(TaskRef ref) {
   SchedJob& job = jobs_[ref.job];
   Task& task = job.tasks[ref.task];
   const Demand& demand = job.demand(ref.task);
-  if (task.leaves) fleet.put(ref, Stay::leaving, job.preemptible, demand, *task.leaves);
-  if (const auto stay = stay_of(task.state))
-    task.spot = fleet.put(ref, *stay, job.preemptible, demand, std::move(task.spot));
+  const bool firm = job.is_firm(ref.task);
+  if (task.leaves) fleet.put(ref, Stay::leaving, !firm, demand, *task.leaves);
+  if (const auto stay = stay_of(job, task.state))
+    task.spot = fleet.put(ref, *stay, !firm, demand, std::move(task.spot));
   if (is_placed(task.state)) {
     task.charge = charge_on(fleet.at(task.spot.node), demand);
-    quotas.charge(job.project, task.charge, !job.preemptible);
+    if (!job.background) quotas.charge(job.project, task.charge, firm);
   } else if (task.state == TaskState::waiting) {
     task.charge = demand.charge(gpu_memory_least_);
-    quotas.add_waiting(job.project, task.charge);
+    if (!job.background) quotas.add_waiting(job.project, task.charge);
   }
 }
 
 void World::detach(TaskRef ref) {
   const SchedJob& job = jobs_[ref.job];
   const Task& task = job.tasks[ref.task];
-  if (is_placed(task.state))
-    quotas.discharge(job.project, task.charge, !job.preemptible);
-  else if (task.state == TaskState::waiting)
+  if (is_placed(task.state) && !job.background)
+    quotas.discharge(job.project, task.charge, job.is_firm(ref.task));
+  else if (task.state == TaskState::waiting && !job.background)
     quotas.remove_waiting(job.project, task.charge);
-  if (const auto stay = stay_of(task.state)) fleet.remove(ref, *stay, task.spot.node);
+  if (const auto stay = stay_of(job, task.state)) fleet.remove(ref, *stay, task.spot.node);
   if (task.leaves) fleet.remove(ref, Stay::leaving, task.leaves->node);
 }
 
@@ -291,22 +295,22 @@ void World::become(TaskRef ref, TaskState state, Spot spot, std::optional<Spot> 
 /// Most of them happen in a search: somebody is told to leave, and allowed to stay after all.
 void World::change(TaskRef ref, Task next) {
   Task& task = jobs_[ref.job].tasks[ref.task];
-  const auto from = stay_of(task.state), to = stay_of(next.state);
-  const bool stays_there = from && to && !task.leaves && !next.leaves && task.spot == next.spot &&
-                           task.spot.shared.empty();
+  const SchedJob& job = jobs_[ref.job];
+  const auto from = stay_of(job, task.state), to = stay_of(job, next.state);
+  const bool stays_there = from && to && !job.background && !task.leaves && !next.leaves &&
+                           task.spot == next.spot && task.spot.shared.empty();
   touch(ref.job);
   if (!stays_there) {
     detach(ref);
     task = std::move(next);
     return attach(ref);
   }
-  const SchedJob& job = jobs_[ref.job];
-  if (is_placed(task.state)) quotas.discharge(job.project, task.charge, !job.preemptible);
+  if (is_placed(task.state)) quotas.discharge(job.project, task.charge, job.is_firm(ref.task));
   fleet.change_stay(ref, *from, *to, task.spot.node);
   task = std::move(next);
   if (!is_placed(task.state)) return;
   task.charge = charge_on(fleet.at(task.spot.node), job.demand(ref.task));
-  quotas.charge(job.project, task.charge, !job.preemptible);
+  quotas.charge(job.project, task.charge, job.is_firm(ref.task));
 }
 
 void World::start(TaskRef ref, Spot spot) {
@@ -441,10 +445,13 @@ bool World::is_before(std::uint32_t a, std::uint32_t b) const {
 }
 
 World::ClassKey World::class_key(const SchedJob& job) const {
-  ClassKey key{job.project,     job.priority,
-               job.preemptible, Fill::below,
-               job.shape.get(), policy.reservations_max > 0 ? limit_class(seconds_planned(job)) : 0,
-               job.user,        0};
+  ClassKey key{.project = job.project,
+               .priority = job.priority,
+               .preemptible = job.preemptible,
+               .semi = job.semi,
+               .shape = job.shape.get(),
+               .limit = policy.reservations_max > 0 ? limit_class(seconds_planned(job)) : 0,
+               .user = job.user};
   const bool untouched = std::all_of(job.tasks.begin(), job.tasks.end(), [](const Task& task) {
     return task.state == TaskState::waiting;
   });
@@ -472,6 +479,7 @@ void World::refresh(std::uint32_t index) {
   member.is_dirty = false;
   // What was only tried and undone stays where it is, with what is known of it.
   const bool waits = has_waiting(job) && is_ready(job);
+  if (job.background) return refresh_background(index, waits);
   if (!waits || member.waits_in == nullptr || class_keys_.at(member.waits_in) != class_key(job)) {
     leave_class(index);
     if (waits) join_class(index);
@@ -494,6 +502,27 @@ void World::refresh(std::uint32_t index) {
     member.evictable_as = fill_of(job);
     seats_[job.project].evictable.insert(key_as(*member.evictable_as, index));
   }
+}
+
+JobKey World::background_key(std::uint32_t index) const {
+  const SchedJob& job = jobs_[index];
+  return {.priority = job.priority, .submitted = job.submitted, .id = job.id, .job = index};
+}
+
+/// No class, no project's line, no end that plans could count on.
+void World::refresh_background(std::uint32_t index, bool waits) {
+  const SchedJob& job = jobs_[index];
+  const JobKey key = background_key(index);
+  if (waits)
+    background_.waiting.insert(key);
+  else
+    background_.waiting.erase(key);
+  if (has_placed(job))
+    background_.placed.insert(index);
+  else
+    background_.placed.erase(index);
+  if (!waits) other_causes_.erase(index);
+  if (has_waiting(job) && !waits) other_causes_[index] = {.kind = WaitCause::Kind::not_ready};
 }
 
 bool World::Shorter::operator()(const Head& a, const Head& b) const {
@@ -561,7 +590,10 @@ std::uint32_t World::first_of_class(std::uint32_t job) const {
 }
 
 void World::set_cause(std::uint32_t job, const WaitCause& cause) {
-  if (QueueClass* members = members_[job].waits_in) members->cause = cause;
+  if (QueueClass* members = members_[job].waits_in)
+    members->cause = cause;
+  else if (jobs_[job].background)
+    other_causes_[job] = cause;
 }
 
 bool World::found_no_room(const JobShape* shape) const {

@@ -70,8 +70,8 @@ struct WaitCause {
   std::uint64_t job = 0;  // its id
 };
 
-enum class Action : std::uint8_t { allocate, consolidate, reclaim, preempt, evict_stale };
-inline constexpr std::size_t action_count = 5;
+enum class Action : std::uint8_t { allocate, consolidate, reclaim, preempt, evict_stale, give_way };
+inline constexpr std::size_t action_count = 6;
 
 /// A job that lost its place, or some of it, to another.
 struct Displacement {
@@ -239,6 +239,12 @@ class World {
     std::uint32_t rank = 0;
   };
   void rank_users(QuotaIndex project, const std::vector<UserRank>& ranks);
+  /// Jobs in the background: those that wait, in order, and those that have something.
+  struct Background {
+    std::set<JobKey> waiting;
+    std::set<std::uint32_t> placed;
+  };
+  const Background& background() const { return background_; }
   /// Jobs of which something is placed, but less than their minimum.
   const std::set<std::uint32_t>& incomplete() const { return incomplete_; }
   /// The class in which it waits; none when it does not, or is not ready.
@@ -265,6 +271,7 @@ class World {
     QuotaIndex project = quota_root;
     std::int32_t priority = 0;
     bool preemptible = true;
+    bool semi = false;
     Fill fill = Fill::below;
     const JobShape* shape = nullptr;
     std::int32_t limit = 0;  // about
@@ -298,6 +305,8 @@ class World {
   void detach(TaskRef ref);
   void touch(std::uint32_t job);
   void refresh(std::uint32_t job);
+  void refresh_background(std::uint32_t job, bool waits);
+  JobKey background_key(std::uint32_t job) const;
   void show_head(QuotaIndex project, const Head& head);
   void hide_head(QuotaIndex project, const Head& head);
   void join_class(std::uint32_t job);
@@ -316,6 +325,7 @@ class World {
   std::vector<Seat> seats_;                // by project
   std::vector<std::uint32_t> user_ranks_;  // by user
   std::set<std::uint32_t> incomplete_;
+  Background background_;
   Ends ends_;
   std::vector<std::uint32_t> free_slots_;
   std::map<ClassKey, QueueClass> classes_;

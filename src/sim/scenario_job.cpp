@@ -16,9 +16,9 @@
 namespace rota::sim {
 namespace {
 
-constexpr std::array<std::string_view, 13> job_keys{
-    "name",  "project", "gpus",   "kind", "priority", "preemptible", "tasks",
-    "nodes", "cpus",    "memory", "runs", "limit",    "every"};
+constexpr std::array<std::string_view, 14> job_keys{
+    "name",  "project", "gpus", "kind",   "priority", "preemptible", "background",
+    "tasks", "nodes",   "cpus", "memory", "runs",     "limit",       "every"};
 constexpr std::array<std::string_view, 3> kinds{"train", "interactive", "inference"};
 
 /// One submission, key by key.
@@ -107,8 +107,16 @@ class JobReader {
     }
     if (const YamlNode* node = keys_.find("preemptible")) {
       ROTA_TRY(const std::string word, yaml_word(*node, file_, "preemptible"));
-      if (word != "yes" && word != "no") return at(*node, "preemptible must be yes or no");
-      spec.preemptibility = word == "yes" ? Preemptibility::yes : Preemptibility::no;
+      if (word != "yes" && word != "no" && word != "semi")
+        return at(*node, "preemptible must be yes, no or semi");
+      spec.preemptibility = word == "yes"  ? Preemptibility::yes
+                            : word == "no" ? Preemptibility::no
+                                           : Preemptibility::semi;
+    }
+    if (const YamlNode* node = keys_.find("background")) {
+      ROTA_TRY(const std::string word, yaml_word(*node, file_, "background"));
+      if (word != "yes" && word != "no") return at(*node, "background must be yes or no");
+      spec.background = word == "yes";
     }
     return {};
   }

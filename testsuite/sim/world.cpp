@@ -86,7 +86,9 @@ World::World(Options options) : options_(options), random_(options.seed) {
       job.spec.task_count = --job.spec.node_count;
     if (job.spec.project != "default" && !job.spec.task.uses_mig() &&
         static_cast<int>(job.spec.gpu_devices()) <= gpus_promised() && chance(0.2))
-      job.spec.preemptibility = Preemptibility::no;
+      job.spec.preemptibility =
+          job.spec.is_elastic() && chance(0.7) ? Preemptibility::semi : Preemptibility::no;
+    if (job.spec.preemptibility == Preemptibility::by_kind) job.spec.background = chance(0.1);
     job.spec.priority = static_cast<std::int32_t>(random(1, 3)) * 40;
     if (chance(0.3)) job.spec.grace_seconds = static_cast<std::int32_t>(random(0, 20));
     job.payload.mode = chance(0.5) ? LaunchMode::batch : LaunchMode::tasks;

@@ -148,7 +148,7 @@ std::string World::check_projects() const {
   };
   std::map<std::string, Sum> sums;
   for (const auto& [id, job] : engine_->jobs()) {
-    if (is_final(job.state) || is_ending(job.state)) continue;
+    if (is_final(job.state) || is_ending(job.state) || job.spec.background) continue;
     Sum& sum = sums[job.spec.project];
     if (job.state == JobState::pending && !engine_->rests(id))
       sum.waiting += gpus_of_all_nodes(job.spec);
@@ -159,7 +159,7 @@ std::string World::check_projects() const {
       const std::int64_t gpus = part.gpu_amount();
       if (job.spec.is_elastic()) sum.growth -= gpus;
       sum.held += gpus;
-      if (!job.spec.is_preemptible()) sum.firm += gpus;
+      if (job.spec.is_firm(part)) sum.firm += gpus;
     }
   }
   for (const Project& project : engine_->org().projects) {

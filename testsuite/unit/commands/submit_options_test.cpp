@@ -31,6 +31,8 @@ std::string text_of(const JobSpec& spec) {
   if (spec.priority != 0) text += format(", priority {}", spec.priority);
   if (spec.preemptibility == Preemptibility::yes) text += ", preemptible";
   if (spec.preemptibility == Preemptibility::no) text += ", not preemptible";
+  if (spec.preemptibility == Preemptibility::semi) text += ", preemptible in part";
+  if (spec.background) text += ", in the background";
   if (spec.signal != 0) text += format(", signal {}@{}", spec.signal, spec.signal_seconds);
   if (spec.grace_seconds >= 0) text += format(", grace {} s", spec.grace_seconds);
   if (!spec.nodes->empty()) text += ", " + rota::text_of(*spec.nodes);
@@ -94,6 +96,19 @@ TEST(SubmitOptions, SayHowItIsServed) {
   EXPECT_EQ(line("--kind inference --interactive --preemptible --priority 7"),
             "job.sh in default, interactive, 0 nodes, 1 tasks, 0+0 GPUs, priority 7, preemptible");
   EXPECT_EQ(line("--preemptible --non-preemptible"),
+            "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs, not preemptible");
+  EXPECT_EQ(line("--preemptibility semi -N 2-4"),
+            "job.sh in default, train, 2 nodes, 2 tasks, 0+0 GPUs, preemptible in part");
+  EXPECT_EQ(line("--background -G 2"),
+            "job.sh in default, train, 0 nodes, 1 tasks, 2+0 GPUs, in the background");
+  EXPECT_EQ(line("--background --interactive"),
+            "a job in the background gives way to all others: it is of kind train and preemptible");
+  EXPECT_EQ(line("--preemptibility semi -N 2"),
+            "semi-preemptible is a job that can do with fewer nodes: ask for a range, such as -N "
+            "4-8");
+  EXPECT_EQ(line("--preemptibility maybe"),
+            "--preemptibility: write preemptible, non-preemptible or semi");
+  EXPECT_EQ(line("--preemptible --preemptibility=non-preemptible"),
             "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs, not preemptible");
   EXPECT_EQ(line("--priority 0"),
             "--priority: '0' is no priority; write 1 to 1000000, or very-low (25), low (40), "

@@ -1,6 +1,7 @@
 // testsuite/unit/sched/quota_test.cpp - guarantees, lending and taking back, in small worlds.
 #include <gtest/gtest.h>
 
+#include "common/format.h"
 #include "unit/sched/small_world.h"
 
 namespace rota::sched {
@@ -201,6 +202,36 @@ TEST(SharedGpu, TakesBackOnlyTheFractionThatIsNeeded) {
   EXPECT_EQ(decide("n0 gpus=1", "a quota=0.5; b quota=0.5",
                    "b1 b share=0.5 on=n0 age=9; b2 b share=0.5 on=n0; a1 a share=0.5"),
             "evict b2; promise a1 on n0");
+}
+
+// The minimum lies within the quota, what is above it need not.
+TEST(SemiPreemptible, BorrowsOnlyAboveItsMinimum) {
+  EXPECT_EQ(decide("n0 gpus=4", "a quota=2", "s a tasks=4 min=2 semi"), "start s on n0,n0,n0,n0");
+  EXPECT_EQ(decide("n0 gpus=4", "a quota=1", "s a tasks=4 min=2 semi"), "");
+  EXPECT_EQ(decide("n0 gpus=4", "a quota=1", "s a tasks=4 min=2"), "start s on n0,n0,n0,n0");
+  // Of a quota of three it has two; one is left for what cannot be preempted.
+  EXPECT_EQ(decide("n0 gpus=8", "a quota=3",
+                   "s a on=n0,n0,n0,n0 min=2 semi; f a firm age=2; g a firm age=1"),
+            "start f on n0");
+}
+
+TEST(SemiPreemptible, LosesWhatIsAboveItsMinimumAndNoMore) {
+  SmallWorld w("n0 gpus=4", "a quota=2; b quota=2", "s a on=n0,n0,n0,n0 min=2 semi; b1 b gpus=2");
+  EXPECT_EQ(w.run(), "evict s; promise b1 on n0");
+  EXPECT_EQ(w.shares(), "a 2 of 2; b 2 of 2");
+  const auto loses = [](const char* how) {
+    return format("s a on=n0,n0,n0,n0 min=2 {}; high a gpus=3 priority=90", how);
+  };
+  EXPECT_EQ(decide("n0 gpus=4", "a quota=4", loses("")), "evict s; promise high on n0");
+  EXPECT_EQ(decide("n0 gpus=4", "a quota=4", loses("semi")), "");
+}
+
+TEST(SemiPreemptible, TakesBackItsQuotaForItsMinimum) {
+  const std::string lent = "b1 b on=n0 ran=40; b2 b on=n0 ran=30; b3 b on=n0 ran=20; b4 b on=n0; ";
+  EXPECT_EQ(decide("n0 gpus=4", "a quota=2; b quota=0 weight=1", lent + "s a tasks=4 min=2 semi"),
+            "evict b3; evict b4; promise s on n0,n0");
+  EXPECT_EQ(decide("n0 gpus=4", "a quota=1; b quota=0 weight=1", lent + "s a tasks=4 min=2 semi"),
+            "");
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-/// The first word of each item, and the others as key=value ("firm" is firm=1, a second plain word
-/// is "project").
+/// The first word of each item, and the others as key=value (the first plain word is "project",
+/// later ones stand for themselves).
 template <class Take>
 void for_items(const std::string& text, Take take) {
   for (const std::string& item : split(text, ';')) {
@@ -32,7 +32,7 @@ void for_items(const std::string& text, Take take) {
       if (equals != std::string::npos)
         words[word.substr(0, equals)] = word.substr(equals + 1);
       else
-        words[word == "firm" ? "firm" : "project"] = word;
+        words[words.contains("project") ? word : "project"] = word;
     }
     take(name, words);
   }
@@ -122,6 +122,8 @@ void SmallWorld::add_job(const std::string& name, const Words& words) {
   job.project = projects_.at(words.at("project"));
   job.priority = static_cast<std::int32_t>(number(words, "priority", 50));
   job.preemptible = !words.contains("firm");
+  job.semi = words.contains("semi");
+  job.background = words.contains("background");
   job.submitted = -std::llround(number(words, "age", 0));
   if (words.contains("delay"))
     job.preempts_after = job.submitted + std::llround(number(words, "delay", 0));
