@@ -217,7 +217,7 @@ void consolidate(World& world) {
     // Wherever it is: only if all that is free together would do.
     if (!taker.preemptible || members.step[Resource::gpu] > world.fleet.gpu_free_total())
       return false;
-    if (counts_cost && (members.moves_after > world.now || !world.reservations.start_of(job)))
+    if (counts_cost && (members.moves_after > world.now || !world.reservations.exact_start_of(job)))
       return false;
     const auto at = failed.find(taker.shape.get());
     return !taker.tasks.empty() || at == failed.end() || at->second != world.fleet.freed_count();
@@ -234,7 +234,7 @@ void consolidate(World& world) {
   for_waiting(world, Action::consolidate, is_worth, [&](std::uint32_t job, const Amount& step) {
     const SchedJob& taker = world.job(job);
     if (counts_cost)
-      saved = static_cast<double>(*world.reservations.start_of(job) - world.now) *
+      saved = static_cast<double>(*world.reservations.exact_start_of(job) - world.now) *
               static_cast<double>(step[Resource::gpu]);
     if (stopped_at_gate(world, taker, tasks_to_place(taker))) return false;
     looked_at = counts_cost ? jobs_to_move(world, taker) : std::set<std::uint32_t>();

@@ -507,9 +507,10 @@ class Search {
       victims.insert(unit.job);
       const std::int64_t end = world_.end_of(unit.job);
       for (const auto task : unit.tasks) {
-        const NodeIndex node = world_.task({unit.job, task}).spot.node;
+        const Spot spot = world_.task({unit.job, task}).spot;
         world_.evict({unit.job, task});
-        world_.reservations.give(unit.job, node, world_.demand({unit.job, task}), end);
+        world_.reservations.give(unit.job, spot.node, world_.demand({unit.job, task}),
+                                 {end, world_.shared_until(unit.job, spot)});
       }
     }
     contest.push(job_, world_.estimate(world_.job(job_), wanted_));
