@@ -79,6 +79,8 @@ class Stream {
     return std::nullopt;
   }
 
+  bool has_started(JobId job) const { return started_.contains(job); }
+
  private:
   struct Running {
     std::int64_t ends = 0;
@@ -152,6 +154,27 @@ TEST(Starvation, AWholeInstanceOfGpusThatAreAlwaysCut) {
   always.is_on = true;
   always.switches = false;
   expect_starts({2, always}, instance("7g.40gb"), instance("1g.5gb"), 14);
+}
+
+// A half has one GPU for `first` seconds, somebody else has the other for 100 s. A whole one waits,
+// and then comes a half for 500 s: does it start beside the first?
+bool joins(std::int64_t first) {
+  Stream stream(2, std::nullopt);
+  stream.submit(part(50), first);
+  stream.submit(gpus(1), 100);
+  stream.step(0);
+  stream.submit(gpus(1), 100);
+  const JobId half = stream.submit(part(50), 500);
+  stream.step(0);
+  return stream.has_started(half);
+}
+
+// The whole one gets the GPU that is free first. With the half of 1,000 s on the other it has the
+// one of 100 s, and joining that half delays nobody. A half of 50 s is on the very one that it
+// gets.
+TEST(Starvation, WhoeverJoinsOthersThatStayDelaysNobody) {
+  EXPECT_TRUE(joins(1000));
+  EXPECT_FALSE(joins(50));
 }
 
 }  // namespace
