@@ -186,9 +186,13 @@ std::set<std::uint32_t> jobs_to_move(const World& world, const SchedJob& taker) 
   std::set<std::uint32_t> jobs;
   for (auto at = nodes.lower_bound({gpus, NodeIndex{0}}); at != nodes.begin();) {
     --at;
-    for (const FleetNode::Resident& resident : world.fleet.at(at->second).residents) {
+    // In the order of their ids: that of the residents depends on what was tried and undone.
+    std::set<std::pair<std::uint64_t, std::uint32_t>> here;
+    for (const FleetNode::Resident& resident : world.fleet.at(at->second).residents)
+      if (resident.evictable) here.insert({world.job(resident.task.job).id, resident.task.job});
+    for (const auto& [id, job] : here) {
       if (jobs.size() >= world.policy.consolidate_jobs_max) return jobs;
-      if (resident.evictable) jobs.insert(resident.task.job);
+      jobs.insert(job);
     }
   }
   return jobs;
