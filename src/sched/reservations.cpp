@@ -267,8 +267,7 @@ std::optional<std::uint32_t> Reservations::delayed_by(std::uint32_t job, NodeInd
                                                       const Stretch& stretch) const {
   const auto holds = holds_.find(node);
   if (holds == holds_.end()) return std::nullopt;
-  const auto turn = turns_.find(job);
-  const std::size_t before = turn == turns_.end() ? all_.size() : turn->second;
+  const std::size_t before = turn_of(job);
   for (const Hold& hold : holds->second)
     if (hold.rank < before && stretch.end > hold.from &&
         !fits(hold.spare, demand, gpus_of(demand, stretch, hold.from)))

@@ -1,6 +1,8 @@
 // sched/reservations.h - places kept in time for the first jobs that have to wait.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <vector>
@@ -47,6 +49,21 @@ class Reservations {
   /// The first of those that a task of `job` would delay on this node; none: it delays nobody else.
   std::optional<std::uint32_t> delayed_by(std::uint32_t job, NodeIndex node, const Demand& demand,
                                           const Stretch& stretch) const;
+  /// Whole GPUs that tasks of `job` which end at `end` could take of this node without delaying
+  /// anybody, at most: if others leave, `freed_after` says how many GPUs they would have had beyond
+  /// a moment.
+  template <class FreedAfter>
+  std::int64_t gpus_allowed(std::uint32_t job, NodeIndex node, std::int64_t end,
+                            FreedAfter freed_after) const {
+    std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    const auto holds = holds_.find(node);
+    if (holds == holds_.end()) return most;
+    const std::size_t before = turn_of(job);
+    for (const Hold& hold : holds->second)
+      if (hold.rank < before && end > hold.from)
+        most = std::min(most, hold.spare.gpus + freed_after(hold.from));
+    return most;
+  }
   /// A task takes its place there, or gives it back before its end.
   void take(std::uint32_t job, NodeIndex node, const Demand& demand, const Stretch& stretch) {
     change({job, node, &demand, stretch, -1});
@@ -99,6 +116,11 @@ class Reservations {
   }
   static void take_gpus(Room& room, bool is_both, const Demand& demand, std::int64_t gpus);
 
+  /// How many reservations came before the job's turn.
+  std::size_t turn_of(std::uint32_t job) const {
+    const auto turn = turns_.find(job);
+    return turn == turns_.end() ? all_.size() : turn->second;
+  }
   void change(const Change& change);
   void apply(const Change& change);
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "sched/delay_bound.h"
 #include "sched/order.h"
 #include "sched/place.h"
 
@@ -485,7 +486,9 @@ class Search {
   bool attempt(const Units& units) {
     if (is_exhausted() || !tried_.insert(units).second) return false;
     world_.note_work(500);
-    if (!compete(units)) return false;
+    const NodeList nodes = nodes_to_look_at(units);
+    if (would_surely_delay(world_, job_, wanted_, units, nodes) || !compete(units, nodes))
+      return false;
     const Units lost = not_placed_again(units);
     const Units moved = not_restored(units);
     World::Undone done = world_.take_back_to(mark_, kept_mark_);  // the rule looks at what was
@@ -499,8 +502,7 @@ class Search {
     return true;
   }
 
-  bool compete(const Units& units) {
-    const NodeList nodes = nodes_to_look_at(units);
+  bool compete(const Units& units, const NodeList& nodes) {
     Contest contest(world_);
     std::set<std::uint32_t> victims;
     for (const Unit& unit : units) {
