@@ -234,6 +234,10 @@ const MigAxis::Profile* cut_on(const FleetNode& node, const Demand& demand);
 /// when it is empty.
 std::int64_t cut_room(const FleetNode& node, const MigAxis::Profile& profile, bool now);
 std::int64_t cut_room_when_empty(const FleetNode& node, const MigAxis::Profile& profile);
+/// GPUs that could be cut and that nobody has anything of, once everybody who is leaving has left.
+std::int64_t empty_to_cut(const FleetNode& node);
+/// Of one that is always cut: it would be so without its users.
+bool is_empty_to_cut(const FleetNode& node, const SharedGpu& gpu);
 /// Whether some would go on a GPU that is cut already, and what is free of such a one.
 bool fits_beside_cuts(const FleetNode& node, const Demand& demand);
 std::int64_t free_of_cut(const FleetNode& node, const SharedGpu& gpu);

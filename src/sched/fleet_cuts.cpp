@@ -86,6 +86,18 @@ std::int64_t cut_room_when_empty(const FleetNode& node, const MigAxis::Profile& 
   return room;
 }
 
+bool is_empty_to_cut(const FleetNode& node, const SharedGpu& gpu) {
+  return gpu.is_fixed && !node.is_absent(*gpu.gpu) && blocked_on(node, gpu) == 0;
+}
+
+std::int64_t empty_to_cut(const FleetNode& node) {
+  if (node.cuts == nullptr) return 0;
+  return fresh_for_cuts(node, false) +
+         std::count_if(node.shared.begin(), node.shared.end(), [&node](const SharedGpu& gpu) {
+           return gpu.members == gpu.members_leaving && is_empty_to_cut(node, gpu);
+         });
+}
+
 bool fits_beside_cuts(const FleetNode& node, const Demand& demand) {
   const MigAxis::Profile* const profile = cut_on(node, demand);
   if (profile == nullptr) return false;

@@ -193,9 +193,13 @@ std::set<std::uint32_t> jobs_to_move(const World& world, const SchedJob& taker) 
   std::set<std::uint32_t> jobs;
   for (auto at = nodes.lower_bound({gpus, NodeIndex{0}}); at != nodes.begin();) {
     --at;
-    for (const FleetNode::Resident& resident : world.fleet.at(at->second).residents) {
+    // In the order of their ids: that of the residents depends on what was tried and undone.
+    std::set<std::pair<std::uint64_t, std::uint32_t>> here;
+    for (const FleetNode::Resident& resident : world.fleet.at(at->second).residents)
+      if (resident.evictable) here.insert({world.job(resident.task.job).id, resident.task.job});
+    for (const auto& [id, job] : here) {
       if (jobs.size() >= world.policy.consolidate_jobs_max) return jobs;
-      if (resident.evictable) jobs.insert(resident.task.job);
+      jobs.insert(job);
     }
   }
   return jobs;
@@ -224,7 +228,7 @@ void consolidate(World& world) {
     // Wherever it is: only if all that is free together would do.
     if (next_is_firm(taker) || members.step[Resource::gpu] > world.fleet.gpu_free_total())
       return false;
-    if (counts_cost && (members.moves_after > world.now || !world.reservations.start_of(job)))
+    if (counts_cost && (members.moves_after > world.now || !world.reservations.exact_start_of(job)))
       return false;
     const auto at = failed.find(taker.shape.get());
     return !taker.tasks.empty() || at == failed.end() || at->second != world.fleet.freed_count();
@@ -241,7 +245,7 @@ void consolidate(World& world) {
   for_waiting(world, Action::consolidate, is_worth, [&](std::uint32_t job, const Amount& step) {
     const SchedJob& taker = world.job(job);
     if (counts_cost)
-      saved = static_cast<double>(*world.reservations.start_of(job) - world.now) *
+      saved = static_cast<double>(*world.reservations.exact_start_of(job) - world.now) *
               static_cast<double>(step[Resource::gpu]);
     if (stopped_at_gate(world, taker, tasks_to_place(taker))) return false;
     looked_at = counts_cost ? jobs_to_move(world, taker) : std::set<std::uint32_t>();

@@ -282,7 +282,7 @@ class Placing {
     return world_.least_loss.find(world_.fleet, *task.demand,
                                   [&](NodeIndex node, std::int32_t level) {
                                     Choice here;
-                                    if (!consider(task, node, here)) return false;
+                                    if (!consider(task, node, here, level)) return false;
                                     choice = here;
                                     choice.level = level;
                                     return true;
@@ -290,16 +290,18 @@ class Placing {
   }
 
   /// Keeps the node if it is the best so far. True when the task would fit there now.
-  bool consider(const TaskShape& task, NodeIndex index, Choice& choice) const {
+  bool consider(const TaskShape& task, NodeIndex index, Choice& choice,
+                std::int32_t level = 0) const {
     if (!task.may_run_on(index) && !was_on(index)) return false;
     const FleetNode& node = world_.fleet.at(index);
     if (!fits_soon(node, *task.demand)) return false;
     if (options_.only_spare && !fits_spare(world_, node, *task.demand)) return false;
     if (job().shape->lie == Lie::apart && hosts_another(node, task)) return false;
     // What gives way at once delays nobody.
-    const auto first =
-        job().background ? std::nullopt
-                         : world_.reservations.delayed_by(job_, index, *task.demand, end_on(index));
+    const auto first = job().background
+                           ? std::nullopt
+                           : world_.reservations.delayed_by(job_, index, *task.demand,
+                                                            stretch_on(index, *task.demand, level));
     if (first) {
       would_delay_ = first;
       return false;
@@ -325,6 +327,22 @@ class Placing {
   std::int64_t end_on(NodeIndex index) const {
     if (world_.reservations.all().empty()) return end_;
     return was_on(index) ? world_.end_of(job_) : end_;
+  }
+
+  Reservations::Stretch stretch_on(NodeIndex index, const Demand& demand,
+                                   std::int32_t level) const {
+    const std::int64_t end = end_on(index);
+    if (!demand.is_shared() || !world_.reservations.has_hold(index)) return {end, 0};
+    const SharedChoice choice = choose_part(world_.fleet.at(index), index, demand, level);
+    return {end, world_.shared_until(job_, choice.spot)};
+  }
+
+  /// Parts of GPUs: of such as have exactly `level` free, if there are any.
+  SharedChoice choose_part(const FleetNode& node, NodeIndex index, const Demand& demand,
+                           std::int32_t level) const {
+    if (level > 0)
+      if (const auto spot = choose_shared_at(node, index, demand, level)) return {*spot, true};
+    return choose_shared(node, index, demand, world_.packs_shared(job()));
   }
 
   bool hosts_another(const FleetNode& node, const TaskShape& task) const {
@@ -419,14 +437,10 @@ class Placing {
     Spot spot;
     spot.node = index;
     bool now = !options_.only_promise && fits_now(node, demand);
-    if (!job().background) world_.reservations.take(job_, index, demand, end_on(index));
-    const auto at_level = demand.is_shared() && level > 0
-                              ? choose_shared_at(node, index, demand, level)
-                              : std::optional<Spot>();
-    if (at_level) {
-      spot = *at_level;
-    } else if (demand.is_shared()) {
-      const SharedChoice choice = choose_shared(node, index, demand, world_.packs_shared(job()));
+    if (!job().background)
+      world_.reservations.take(job_, index, demand, stretch_on(index, demand, level));
+    if (demand.is_shared()) {
+      const SharedChoice choice = choose_part(node, index, demand, level);
       spot = choice.spot;
       now = now && choice.now;
     }

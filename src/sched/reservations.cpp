@@ -33,7 +33,7 @@ class ReservationSearch {
   }
 
   void run() {
-    if (demand_->is_shared() || !demand_->mig.empty()) return;
+    if (!demand_->mig.empty()) return;
     if (task_->nodes != nullptr && task_->nodes->empty()) return;
     for_nodes([this](NodeIndex node) { count(node); });
     std::int64_t start = world_.now;
@@ -42,10 +42,10 @@ class ReservationSearch {
       start = std::max(world_.now, end);
       const SchedJob& ending = world_.job(job);
       for (std::uint32_t i = 0; i < ending.tasks.size(); ++i)
-        if (is_active(ending.tasks[i].state)) free(ending.tasks[i].spot.node, ending.demand(i));
+        if (is_active(ending.tasks[i].state)) free(ending.tasks[i].spot, ending.demand(i));
     }
     if (!has_enough()) return;
-    kept_.all_.push_back({job_, start});
+    kept_.all_.push_back({job_, start, demand_->is_shared()});
     keep(start);
   }
 
@@ -54,9 +54,10 @@ class ReservationSearch {
 
   Room room_on(NodeIndex index) const {
     const FleetNode& node = world_.fleet.at(index);
-    Room room{node.gpus_free(), node.cpu_free(), node.memory_free()};
+    Room room{node.gpus_free(), empty_to_cut(node), node.cpu_free(), node.memory_free()};
     if (const auto at = freed_.find(index); at != freed_.end()) {
       room.gpus += at->second.gpus;
+      room.gpus_to_cut += at->second.gpus_to_cut;
       room.cpu += at->second.cpu;
       room.memory += at->second.memory;
     }
@@ -67,15 +68,39 @@ class ReservationSearch {
   template <class Visit>
   void for_nodes(Visit visit) const {
     const auto& free = world_.fleet.by_free_gpus();
-    for (auto at = free.lower_bound({demand_->devices, NodeIndex{0}}); at != free.end(); ++at)
+    const std::int64_t least = demand_->is_cut() ? 1 : demand_->devices;
+    for (auto at = free.lower_bound({least, NodeIndex{0}}); at != free.end(); ++at)
       visit(at->second);
+    // Some of those that are always cut may be empty.
+    if (demand_->is_cut())
+      for (const NodeIndex node : world_.fleet.with_shared())
+        if (world_.fleet.at(node).gpus_free() < least) visit(node);
     for (const auto& [node, room] : freed_)
-      if (world_.fleet.at(node).gpus_free() < demand_->devices) visit(node);
+      if (world_.fleet.at(node).gpus_free() < least &&
+          !(demand_->is_cut() && world_.fleet.with_shared().contains(node)))
+        visit(node);
   }
 
-  std::int64_t tasks_in(const Room& room) const {
+  /// GPUs that one task has, of those that nobody else has; parts of GPUs count as whole ones. 0:
+  /// those of this node do not do.
+  std::int64_t gpus_needed(const FleetNode& node) const {
+    if (demand_->is_cut()) {
+      const MigAxis::Profile* const profile = cut_on(node, *demand_);
+      const std::int64_t each = profile == nullptr ? 0 : node.cuts->axis->room(*profile, 0, 0);
+      return each == 0 ? 0 : (demand_->devices + each - 1) / each;
+    }
+    const bool is_too_large = (demand_->gpu == Demand::Gpu::memory && !node.gpu_memory_known) ||
+                              demand_->share_mib(node.gpu_memory_mib) > node.gpu_memory_mib;
+    return demand_->is_shared() && is_too_large ? 0 : demand_->devices;
+  }
+
+  std::int64_t tasks_in(const FleetNode& node, const Room& room) const {
     std::int64_t tasks = shape_.lie == Lie::few_nodes ? wanted_ : 1;
-    if (demand_->devices > 0) tasks = std::min(tasks, room.gpus / demand_->devices);
+    if (demand_->devices > 0) {
+      const std::int64_t gpus = gpus_needed(node);
+      if (gpus == 0) return 0;
+      tasks = std::min(tasks, (demand_->is_cut() ? room.gpus_to_cut : room.gpus) / gpus);
+    }
     if (demand_->cpu_milli > 0) tasks = std::min(tasks, room.cpu / demand_->cpu_milli);
     if (demand_->memory_bytes > 0) tasks = std::min(tasks, room.memory / demand_->memory_bytes);
     return std::max<std::int64_t>(0, tasks);
@@ -104,23 +129,44 @@ class ReservationSearch {
 
   /// What is kept for jobs before this one is not there for it, whenever it starts.
   std::int64_t tasks_on(NodeIndex index) const {
-    if (!world_.fleet.at(index).usable || !task_->may_run_on(index)) return 0;
-    std::int64_t tasks = tasks_in(room_on(index));
+    const FleetNode& node = world_.fleet.at(index);
+    if (!node.usable || !task_->may_run_on(index)) return 0;
+    std::int64_t tasks = tasks_in(node, room_on(index));
     if (const auto holds = kept_.holds_.find(index); holds != kept_.holds_.end())
       for (const Reservations::Hold& hold : holds->second)
-        tasks = std::min(tasks, tasks_in(hold.spare));
+        tasks = std::min(tasks, tasks_in(node, hold.spare));
     return tasks;
   }
 
-  void free(NodeIndex index, const Demand& demand) {
+  void free(const Spot& spot, const Demand& demand) {
+    const NodeIndex index = spot.node;
     const auto area = area_of(index);
     if (!task_->may_run_on(index) || !area) return;
     add(*area, -tasks_on(index));
     Room& freed = freed_[index];
-    freed.gpus += demand.whole_gpus();
+    free_gpus(spot, demand, freed);
     freed.cpu += demand.cpu_milli;
     freed.memory += demand.memory_bytes;
     count(index);
+  }
+
+  void free_gpus(const Spot& spot, const Demand& demand, Room& freed) {
+    const FleetNode& node = world_.fleet.at(spot.node);
+    const auto can_be_cut = [&node](std::uint32_t gpu) {
+      return node.cuts != nullptr && node.cuts->use_of(gpu) == NodeCuts::Use::either;
+    };
+    freed.gpus += demand.whole_gpus();
+    for (const std::uint32_t gpu : spot.gpus) freed.gpus_to_cut += can_be_cut(gpu);
+    // One that several have a part of is free when the last of them is gone.
+    for (const std::uint32_t id : spot.shared) {
+      const SharedGpu& gpu = *node.find_shared(id);
+      const auto [left, is_new] =
+          members_left_.try_emplace({spot.node, id}, gpu.members - gpu.members_leaving);
+      if (--left->second > 0 || (gpu.gpu && node.is_absent(*gpu.gpu))) continue;
+      if (!gpu.is_fixed) ++freed.gpus;
+      if (gpu.is_fixed ? is_empty_to_cut(node, gpu) : gpu.gpu && can_be_cut(*gpu.gpu))
+        ++freed.gpus_to_cut;
+    }
   }
 
   /// The tightest nodes that have room then.
@@ -157,11 +203,16 @@ class ReservationSearch {
   }
 
   void keep_on(NodeIndex node, std::int64_t tasks, std::int64_t start) {
+    const FleetNode& there = world_.fleet.at(node);
+    const bool is_both =
+        there.cuts != nullptr && std::find(there.cuts->use.begin(), there.cuts->use.end(),
+                                           NodeCuts::Use::either) != there.cuts->use.end();
     Room spare = room_on(node);
-    spare.gpus -= tasks * demand_->whole_gpus();
+    if (demand_->devices > 0)
+      Reservations::take_gpus(spare, is_both, *demand_, tasks * gpus_needed(there));
     spare.cpu -= tasks * demand_->cpu_milli;
     spare.memory -= tasks * demand_->memory_bytes;
-    kept_.holds_[node].push_back({job_, kept_.all_.size() - 1, start, spare});
+    kept_.holds_[node].push_back({job_, kept_.all_.size() - 1, start, spare, is_both});
   }
 
   const World& world_;
@@ -178,6 +229,7 @@ class ReservationSearch {
   std::int64_t groups_ = 0;             // that have room in some area
   std::vector<std::uint32_t> areas_;    // that have room for one, the first first
   std::map<NodeIndex, Room> freed_;
+  std::map<std::pair<NodeIndex, std::uint32_t>, std::uint32_t> members_left_;  // of shared GPUs
 };
 
 void Reservations::clear() {
@@ -193,20 +245,33 @@ std::optional<std::int64_t> Reservations::start_of(std::uint32_t job) const {
   return std::nullopt;
 }
 
-bool Reservations::fits(const Room& room, const Demand& demand) {
-  return demand.devices <= room.gpus && demand.cpu_milli <= room.cpu &&
-         demand.memory_bytes <= room.memory;
+std::optional<std::int64_t> Reservations::exact_start_of(std::uint32_t job) const {
+  for (const Reservation& reservation : all_)
+    if (reservation.job == job && !reservation.is_late) return reservation.start;
+  return std::nullopt;
+}
+
+bool Reservations::fits(const Room& room, const Demand& demand, std::int64_t gpus) {
+  return (gpus == 0 || gpus <= (demand.is_cut() ? room.gpus_to_cut : room.gpus)) &&
+         demand.cpu_milli <= room.cpu && demand.memory_bytes <= room.memory;
+}
+
+/// Which GPUs these will be is not known: where some can be both, they are missing for both uses.
+void Reservations::take_gpus(Room& room, bool is_both, const Demand& demand, std::int64_t gpus) {
+  if (is_both || !demand.is_cut()) room.gpus -= gpus;
+  if (is_both || demand.is_cut()) room.gpus_to_cut -= gpus;
 }
 
 std::optional<std::uint32_t> Reservations::delayed_by(std::uint32_t job, NodeIndex node,
                                                       const Demand& demand,
-                                                      std::int64_t end) const {
+                                                      const Stretch& stretch) const {
   const auto holds = holds_.find(node);
   if (holds == holds_.end()) return std::nullopt;
-  const auto turn = turns_.find(job);
-  const std::size_t before = turn == turns_.end() ? all_.size() : turn->second;
+  const std::size_t before = turn_of(job);
   for (const Hold& hold : holds->second)
-    if (hold.rank < before && end > hold.from && !fits(hold.spare, demand)) return hold.job;
+    if (hold.rank < before && stretch.end > hold.from &&
+        !fits(hold.spare, demand, gpus_of(demand, stretch, hold.from)))
+      return hold.job;
   return std::nullopt;
 }
 
@@ -218,8 +283,9 @@ void Reservations::change(const Change& change) {
 
 void Reservations::apply(const Change& change) {
   for (Hold& hold : holds_.at(change.node)) {
-    if (change.end <= hold.from || change.job == hold.job) continue;
-    hold.spare.gpus += change.sign * change.demand->devices;
+    if (change.stretch.end <= hold.from || change.job == hold.job) continue;
+    take_gpus(hold.spare, hold.is_both, *change.demand,
+              -change.sign * gpus_of(*change.demand, change.stretch, hold.from));
     hold.spare.cpu += change.sign * change.demand->cpu_milli;
     hold.spare.memory += change.sign * change.demand->memory_bytes;
   }

@@ -9,6 +9,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "sched/delay_bound.h"
 #include "sched/order.h"
 #include "sched/place.h"
 
@@ -485,7 +486,9 @@ class Search {
   bool attempt(const Units& units) {
     if (is_exhausted() || !tried_.insert(units).second) return false;
     world_.note_work(500);
-    if (!compete(units)) return false;
+    const NodeList nodes = nodes_to_look_at(units);
+    if (would_surely_delay(world_, job_, wanted_, units, nodes) || !compete(units, nodes))
+      return false;
     const Units lost = not_placed_again(units);
     const Units moved = not_restored(units);
     World::Undone done = world_.take_back_to(mark_, kept_mark_);  // the rule looks at what was
@@ -499,17 +502,17 @@ class Search {
     return true;
   }
 
-  bool compete(const Units& units) {
-    const NodeList nodes = nodes_to_look_at(units);
+  bool compete(const Units& units, const NodeList& nodes) {
     Contest contest(world_);
     std::set<std::uint32_t> victims;
     for (const Unit& unit : units) {
       victims.insert(unit.job);
       const std::int64_t end = world_.end_of(unit.job);
       for (const auto task : unit.tasks) {
-        const NodeIndex node = world_.task({unit.job, task}).spot.node;
+        const Spot spot = world_.task({unit.job, task}).spot;
         world_.evict({unit.job, task});
-        world_.reservations.give(unit.job, node, world_.demand({unit.job, task}), end);
+        world_.reservations.give(unit.job, spot.node, world_.demand({unit.job, task}),
+                                 {end, world_.shared_until(unit.job, spot)});
       }
     }
     contest.push(job_, world_.estimate(world_.job(job_), wanted_));

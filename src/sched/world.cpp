@@ -461,6 +461,22 @@ World::ClassKey World::class_key(const SchedJob& job) const {
   return key;
 }
 
+std::int64_t World::shared_until(std::uint32_t job, const Spot& spot) const {
+  if (spot.shared.empty() || !reservations.has_hold(spot.node)) return 0;
+  std::int64_t all = forever;
+  for (const std::uint32_t id : spot.shared) {
+    std::int64_t until = 0;
+    for (const FleetNode::Resident& other : fleet.at(spot.node).residents) {
+      if (other.stay != Stay::held || other.task.job == job) continue;
+      const auto& ids = other.spot.shared;
+      if (std::find(ids.begin(), ids.end(), id) != ids.end())
+        until = std::max(until, end_of(other.task.job));
+    }
+    all = std::min(all, until);
+  }
+  return all;
+}
+
 void World::refresh_end(std::uint32_t index, bool holds) {
   const SchedJob& job = jobs_[index];
   Membership& member = members_[index];

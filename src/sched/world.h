@@ -184,6 +184,8 @@ class World {
   std::int64_t end_of(std::uint32_t job) const {
     return members_[job].ends_at == never ? end_if_started(jobs_[job]) : members_[job].ends_at;
   }
+  /// Until when other jobs have a part of every shared GPU of this spot; 0: they have not.
+  std::int64_t shared_until(std::uint32_t job, const Spot& spot) const;
   /// Jobs that hold something, by when they are over.
   using Ends = std::set<std::pair<std::int64_t, std::uint32_t>>;
   const Ends& ends() const { return ends_; }

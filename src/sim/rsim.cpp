@@ -42,7 +42,8 @@ constexpr auto table = std::to_array<Option>({
      Scope::command_line},
     {id_one_project, 0, "one-project", "", "replay: all jobs are of one project",
      Scope::command_line},
-    {id_html, 0, "html", "FILE", "replay: write a page with plots too", Scope::command_line},
+    {id_html, 0, "html", "FILE", "replay, what-if: write a page with plots too",
+     Scope::command_line},
     {id_json, 0, "json", "", "print the result as JSON", Scope::command_line},
     verbose_option,
     help_option,
@@ -76,8 +77,8 @@ constexpr std::array<int, 6> pack_options{id_nodes, id_tasks,  id_arrivals,
                                           id_seed,  id_policy, id_time};
 constexpr std::array<int, 8> replay_options{id_cluster, id_projects,   id_trace,       id_policy,
                                             id_limits,  id_checkpoint, id_one_project, id_html};
-constexpr std::array<int, 7> what_if_options{id_cluster, id_projects, id_trace,     id_with,
-                                             id_policy,  id_limits,   id_checkpoint};
+constexpr std::array<int, 8> what_if_options{id_cluster, id_projects, id_trace,      id_with,
+                                             id_policy,  id_limits,   id_checkpoint, id_html};
 constexpr auto verbs = std::to_array<Verb>({
     {"conform", conform_options, conform_command},
     {"pack", pack_options, pack_command},

@@ -11,9 +11,11 @@ namespace rota::sim {
 namespace {
 
 // In units of the view box; the page scales it.
-constexpr double width = 840, height = 260;
+constexpr double height = 260;
 constexpr double left = 64, right = 16, top = 12, bottom = 40;
-constexpr double inner_width = width - left - right, inner_height = height - top - bottom;
+constexpr double inner_height = height - top - bottom;
+
+double inner_width(const PlotFrame& frame) { return frame.width - left - right; }
 
 struct TimeStep {
   double seconds;
@@ -63,7 +65,7 @@ double y_of(double value, double y_max) { return top + inner_height * (1 - value
 
 std::string begin_plot(const PlotFrame& frame) {
   return format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n<title>{}</title>\n",
-                width, height, html_escaped(frame.title), html_escaped(frame.title));
+                frame.width, height, html_escaped(frame.title), html_escaped(frame.title));
 }
 
 std::string text_at(double x, double y, std::string_view anchor, std::string_view text) {
@@ -77,7 +79,8 @@ double append_y_axis(std::string& out, const PlotFrame& frame) {
   const double y_max = std::max(step, std::ceil(frame.y_max / step - 1e-9) * step);
   for (double value = 0; value <= y_max * (1 + 1e-9); value += step) {
     const double y = y_of(value, y_max);
-    out += format("<path class=\"grid\" d=\"M{:.1f} {:.1f}h{:.1f}\"/>\n", left, y, inner_width);
+    out +=
+        format("<path class=\"grid\" d=\"M{:.1f} {:.1f}h{:.1f}\"/>\n", left, y, inner_width(frame));
     out += text_at(left - 6, y + 4, "end", format("{:g}", value));
   }
   out += format(
@@ -86,32 +89,53 @@ double append_y_axis(std::string& out, const PlotFrame& frame) {
   return y_max;
 }
 
-void append_time_axis(std::string& out, double seconds) {
-  const TimeStep& step = step_for(seconds, 10);
+void append_time_axis(std::string& out, const PlotFrame& frame) {
+  const double seconds = frame.seconds, inner = inner_width(frame);
+  const TimeStep& step = step_for(seconds, std::min(10.0, inner / 50));
   for (double at = 0; at <= seconds * (1 + 1e-9); at += step.seconds) {
-    const double x = left + (seconds > 0 ? inner_width * at / seconds : 0);
+    const double x = left + (seconds > 0 ? inner * at / seconds : 0);
     out += format("<path class=\"tick\" d=\"M{:.1f} {:.1f}v5\"/>\n", x, top + inner_height);
     out +=
         text_at(x, top + inner_height + 18, "middle", format("{:g} {}", at / step.unit, step.name));
   }
-  out += text_at(left + inner_width / 2, height - 6, "middle", "time since the first submission");
+  out += text_at(left + inner / 2, height - 6, "middle", "time since the first submission");
+}
+
+/// The upper edge of what is drawn: level in each of the pieces, which end at `right_end`.
+std::string steps_path(const std::vector<double>& values, double right_end, double y_max) {
+  const double piece = (right_end - left) / static_cast<double>(values.size());
+  std::string path;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double x = left + piece * static_cast<double>(i);
+    path +=
+        format("{}{:.1f} {:.1f}H{:.1f}", i == 0 ? 'M' : 'L', x, y_of(values[i], y_max), x + piece);
+  }
+  return path;
 }
 
 /// The outline of one area: along its upper edge, and back along the lower one.
 std::string area_path(const std::vector<double>& low, const std::vector<double>& high,
-                      double y_max) {
-  const double piece = inner_width / static_cast<double>(high.size());
-  std::string path;
-  for (std::size_t i = 0; i < high.size(); ++i) {
-    const double x = left + piece * static_cast<double>(i);
-    const double y = y_of(high[i], y_max);
-    path += format("{}{:.1f} {:.1f}H{:.1f}", i == 0 ? 'M' : 'L', x, y, x + piece);
-  }
+                      double right_end, double y_max) {
+  const double piece = (right_end - left) / static_cast<double>(high.size());
+  std::string path = steps_path(high, right_end, y_max);
   for (std::size_t i = low.size(); i-- > 0;) {
     const double x = left + piece * static_cast<double>(i + 1);
     path += format("L{:.1f} {:.1f}H{:.1f}", x, y_of(low[i], y_max), x - piece);
   }
   return path + "Z";
+}
+
+std::string line(const PlotSeries& series, std::string_view path) {
+  return format("<path class=\"line{}\" style=\"stroke:var(--c{})\" d=\"{}\"/>\n",
+                series.dashed ? " dashed" : "", series.colour, path);
+}
+
+/// In percent.
+double part_at_most(const std::vector<double>& ascending, double value) {
+  if (ascending.empty()) return 0;
+  const auto above = std::upper_bound(ascending.begin(), ascending.end(), value * (1 + 1e-9));
+  return 100 * static_cast<double>(above - ascending.begin()) /
+         static_cast<double>(ascending.size());
 }
 
 }  // namespace
@@ -142,27 +166,41 @@ std::string html_escaped(std::string_view text) {
 std::string area_plot(const PlotFrame& frame, const std::vector<PlotSeries>& stack) {
   std::string out = begin_plot(frame);
   const double y_max = append_y_axis(out, frame);
-  append_time_axis(out, frame.seconds);
+  append_time_axis(out, frame);
   std::vector<double> low;
   for (const PlotSeries& series : stack) {
     low.resize(series.values.size());
     std::vector<double> high = low;
     for (std::size_t i = 0; i < high.size(); ++i) high[i] += series.values[i];
     out += format("<path class=\"area\" style=\"fill:var(--c{})\" d=\"{}\"/>\n", series.colour,
-                  area_path(low, high, y_max));
+                  area_path(low, high, left + inner_width(frame), y_max));
     low = std::move(high);
   }
   return out + "</svg>\n";
 }
 
-std::string distribution_plot(const PlotFrame& frame, const std::vector<double>& seconds) {
+std::string line_plot(const PlotFrame& frame, const std::vector<PlotSeries>& lines) {
+  std::string out = begin_plot(frame);
+  const double y_max = append_y_axis(out, frame);
+  append_time_axis(out, frame);
+  for (const PlotSeries& series : lines) {
+    const double part =
+        series.seconds > 0 && frame.seconds > 0 ? series.seconds / frame.seconds : 1;
+    out += line(series, steps_path(series.values, left + inner_width(frame) * part, y_max));
+  }
+  return out + "</svg>\n";
+}
+
+std::string distribution_plot(const PlotFrame& frame, const std::vector<PlotSeries>& lines) {
   PlotFrame percent = frame;
   percent.y_max = 100;
   std::string out = begin_plot(percent);
-  const double y_max = append_y_axis(out, percent);
-  const double most = std::max(seconds.empty() ? 0 : seconds.back(), 10.0);
-  const auto x_of = [most](double value) {
-    return left + inner_width * std::log10(std::max(value, 1.0)) / std::log10(most);
+  const double y_max = append_y_axis(out, percent), inner = inner_width(frame);
+  double most = 10;
+  for (const PlotSeries& series : lines)
+    if (!series.values.empty()) most = std::max(most, series.values.back());
+  const auto x_of = [=](double value) {
+    return left + inner * std::log10(std::max(value, 1.0)) / std::log10(most);
   };
   constexpr std::array<TimeStep, 8> marks{TimeStep{1, 1, "s"},     {10, 1, "s"},
                                           {minute, minute, "min"}, {10 * minute, minute, "min"},
@@ -175,19 +213,17 @@ std::string distribution_plot(const PlotFrame& frame, const std::vector<double>&
     out += text_at(x, top + inner_height + 18, "middle",
                    format("{:g} {}", mark.seconds / mark.unit, mark.name));
   }
-  out += text_at(left + inner_width / 2, height - 6, "middle", "waited at most");
-  // One point for every half unit of the view box is all that can be seen.
-  std::string path;
-  for (double x = left; x <= left + inner_width + 0.25; x += 0.5) {
-    const double value = std::pow(10, (x - left) / inner_width * std::log10(most));
-    const auto below =
-        std::upper_bound(seconds.begin(), seconds.end(), value * (1 + 1e-9)) - seconds.begin();
-    const double part =
-        seconds.empty() ? 0
-                        : 100 * static_cast<double>(below) / static_cast<double>(seconds.size());
-    path += format("{}{:.1f} {:.1f}", path.empty() ? 'M' : 'L', x, y_of(part, y_max));
+  out += text_at(left + inner / 2, height - 6, "middle", "waited at most");
+  for (const PlotSeries& series : lines) {
+    // One point for every half unit of the view box is all that can be seen.
+    std::string path;
+    for (double x = left; x <= left + inner + 0.25; x += 0.5) {
+      const double value = std::pow(10, (x - left) / inner * std::log10(most));
+      path += format("{}{:.1f} {:.1f}", path.empty() ? 'M' : 'L', x,
+                     y_of(part_at_most(series.values, value), y_max));
+    }
+    out += line(series, path);
   }
-  out += format("<path class=\"line\" d=\"{}\"/>\n", path);
   return out + "</svg>\n";
 }
 

@@ -17,12 +17,6 @@ std::string both(const std::string& before, const std::string& after) {
   return before == after ? before : format("{} > {}", before, after);
 }
 
-/// "-12.5 %"; a dash where there was nothing before.
-std::string change_text(double before, double after) {
-  if (before == after) return "0.0 %";
-  return before > 0 ? format("{:+.1f} %", 100 * (after - before) / before) : "-";
-}
-
 void add_row(Table& table, const ProjectReport& before, const ProjectReport& after) {
   table.add(after.name);
   table.add(both(decimal_format(before.quota, 6), decimal_format(after.quota, 6)));
@@ -67,6 +61,11 @@ void write_project(JsonWriter& json, const ProjectReport& before, const ProjectR
 }
 
 }  // namespace
+
+std::string change_text(double before, double after) {
+  if (before == after) return "0.0 %";
+  return before > 0 ? format("{:+.1f} %", 100 * (after - before) / before) : "-";
+}
 
 std::string what_if_text(const ReplayReport& before, const ReplayReport& after,
                          const commands::TableStyle& style) {

@@ -12,4 +12,7 @@ std::string what_if_text(const ReplayReport& before, const ReplayReport& after,
                          const commands::TableStyle& style);
 std::string what_if_json(const ReplayReport& before, const ReplayReport& after);
 
+/// "-12.5 %"; a dash where there was nothing before.
+std::string change_text(double before, double after);
+
 }  // namespace rota::sim

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 
 sample=$top_srcdir/testsuite/replay
-plan 47
+plan 55
 
 # replay OPTION...: the small trace on the small cluster.
 replay() {
@@ -104,6 +104,20 @@ for field in $(jq -r '[.difference | paths | .[-1] | strings] | unique | .[]' <<
 done
 is "$undescribed" "" "doc/json.md has every field of what-if"
 
+what_if --projects "$sample/projects.yaml" --with "$sample/changed.yaml" --html "$test_dir/page.html" >"$test_dir/out"
+is "$(cat "$test_dir/out")" "$(what_if --projects "$sample/projects.yaml" --with "$sample/changed.yaml")" \
+  "what-if --html prints the table too"
+is "$(grep -c '<svg ' "$test_dir/page.html")" 6 "three plots of all, and one of each project"
+is "$(grep -c 'class="line dashed"' "$test_dir/page.html")" 6 "before is in every one"
+is "$(grep -c 'class="line"' "$test_dir/page.html")" 6 "and after"
+like "$(cat "$test_dir/page.html")" '<td class="bad">\+166.7 %</td>' "the differences"
+is "$(grep -icE 'https?:|<script|<link|<img|url\(|@import' "$test_dir/page.html")" 0 "nothing from elsewhere"
+if command -v xmllint >/dev/null; then
+  ok "well-formed" xmllint --html --noout "$test_dir/page.html"
+else
+  skip 1 "no xmllint"
+fi
+
 # ---- mistakes ----
 
 printf 'projects: {team-a: {quota: 8}}\n' >"$test_dir/one.yaml"
@@ -132,4 +146,5 @@ like "$(replay --one-project --projects "$sample/projects.yaml" 2>&1)" "give one
 like "$(rsim replay 2>&1)" "on which cluster\? --cluster=FILE" "it asks for the cluster"
 like "$(rsim replay --cluster "$sample/cluster.yaml" 2>&1)" "which jobs\? --trace=FILE" "and for the trace"
 like "$(what_if 2>&1)" "with which projects instead\? --with=FILE" "and what-if for the other projects"
+like "$(what_if --with "$sample/changed.yaml" --html /dev/full 2>&1)" "cannot write /dev/full: No space left" "what-if's too"
 like "$(replay --html /dev/full 2>&1)" "cannot write /dev/full: No space left" "a page that cannot be written"

@@ -198,7 +198,17 @@ JobSpec segmented(const std::string& topology, std::uint32_t nodes, std::uint32_
   return spec;
 }
 
-// Racks of two: packed, a gang of four would lie on n1 to n4, of three racks.
+// What follows is worked out from quota.md 9 and 10: segments are sets of the gang, placed one
+// after the other. Of the places that could hold one, those that become fullest come first (asked /
+// free, from the widest level down), then the smaller name. Where a group has to leave its
+// preferred level, places of it with more room come first, and of those with as much the later
+// name.
+
+// Racks of two: packed, a gang of four would lie on n1 to n4, of three racks. Job 1 has n0. The
+// first group of 8 GPUs: b0 has 12 free (8/12), b1 16 (8/16), so b0 goes first; there r0 has one
+// node and r1 two: n2 n3. The second: b0 has only n1 left; in b1 r2 and r3 are both 8/8, r2 by
+// name: n4 n5. Then n1, n6 and n7 are free, 12 GPUs and 512 - 1 - 4 CPUs: one rack, and two are
+// needed. When n0 is free too, b0 and b1 are both 8/8: r0 by name, then r3.
 TEST(SchedulerSegments, EachInOneRackByDefault) {
   Cluster cluster(8);
   cluster.pin(0);
@@ -215,7 +225,8 @@ TEST(SchedulerSegments, EachInOneRackByDefault) {
   EXPECT_EQ(cluster.plan(), "3 on n0 n1 n6 n7");
 }
 
-// Three nodes are more than a rack has: then each group has a block.
+// Three nodes are more than a rack has: then each group has a block. It asks for 12 GPUs; b0 and b1
+// have 12 free, b2 has 16: b0 by name, then b1.
 TEST(SchedulerSegments, TheNarrowestLevelThatIsLargeEnough) {
   Cluster cluster(12);
   cluster.pin(0);
@@ -226,12 +237,13 @@ TEST(SchedulerSegments, TheNarrowestLevelThatIsLargeEnough) {
 }
 
 TEST(SchedulerSegments, LevelsThatAreNamed) {
-  {  // required: of each group
+  {  // required: of each group. b0 and b1 are both 8/16: b0. Then b0 is 8/8 and b1 8/16: b0 again
     Cluster cluster(8);
     cluster.submit(segmented("required:block", 4, 2));
     EXPECT_EQ(cluster.plan(), "1 on n0 n1 n2 n3");
   }
-  {  // preferred: a group climbs where it has to
+  {  // preferred: a group climbs where it has to. No rack has two nodes, b0 has; of its racks, with
+     // one free node each, the later name comes first: n3 of r1, then n1
     Cluster cluster(4);
     cluster.pin(0);
     cluster.pin(2);
@@ -239,7 +251,8 @@ TEST(SchedulerSegments, LevelsThatAreNamed) {
     cluster.submit(segmented("rack", 2, 2));
     EXPECT_EQ(cluster.plan(), "3 on n3 n1");
   }
-  {  // both: groups in racks, all of it in one block
+  {  // both: groups in racks, all of it in one block. Each block has three nodes free; then b1 has
+     // four, and its racks are both 8/8: r2 by name, then r3
     Cluster cluster(8);
     cluster.pin(0);
     cluster.pin(5);
@@ -264,9 +277,12 @@ TEST(SchedulerSegments, WhatNoPlaceHoldsIsRefused) {
   EXPECT_EQ(refusal(segmented("none", 8, 8)),
             "a segment of 8 nodes must lie in one block, and the largest has 4");
   EXPECT_EQ(cluster.scheduler().fit_of(segmented("none", 8, 4)), Fit::yes);
-  // A block of four has one group of three.
+  // A block of four has one group of three: three blocks have three of them, not four, although
+  // there are twelve nodes.
   EXPECT_EQ(cluster.scheduler().fit_of(segmented("none", 6, 3)), Fit::yes);
-  EXPECT_EQ(cluster.scheduler().fit_of(segmented("none", 9, 3)), Fit::never);
+  Cluster larger(12);
+  EXPECT_EQ(larger.scheduler().fit_of(segmented("none", 9, 3)), Fit::yes);
+  EXPECT_EQ(larger.scheduler().fit_of(segmented("none", 12, 3)), Fit::never);
   const NetworkTopology flat;
   const auto checked = check(*segmented("none", 2, 2).topology, Topology(flat));
   ASSERT_FALSE(checked);
@@ -275,7 +291,8 @@ TEST(SchedulerSegments, WhatNoPlaceHoldsIsRefused) {
             "segments");
 }
 
-// The place that is kept for it has groups too: n1 and n2 come free first, and are no rack.
+// The place that is kept for it has groups too: n1 (1100) and n2 (1200) come free first, and are no
+// rack. r1 is free when n3 is, at 1500; r0 when n0 is, at 2000.
 TEST(SchedulerSegments, APlaceKeptInTimeIsOfWholeGroups) {
   Cluster cluster(4);
   cluster.pin(0, 4, "default", 1000);

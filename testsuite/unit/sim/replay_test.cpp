@@ -10,6 +10,7 @@
 #include "sim/replay_html.h"
 #include "sim/replay_report.h"
 #include "sim/svg_plot.h"
+#include "sim/what_if_html.h"
 #include "sim/what_if_text.h"
 
 namespace rota::sim {
@@ -194,11 +195,48 @@ TEST(Replay, ThePageNeedsNothingElse) {
   EXPECT_NE(page.find("&lt;a &amp; &quot;b&quot;&gt;"), std::string::npos);
 }
 
+// The numbers are those of Replay.QuotasDecide and t0202.
+TEST(WhatIf, ThePageHasBothRuns) {
+  ReplayReport before = report(), after = report({}, "changed.yaml");
+  before.projects[1].name = after.projects[1].name = "<a & \"b\">";
+  const std::string page = what_if_html(before, after);
+  for (const char* never : {"http", "<script", "nan", "inf", "<a &"})
+    EXPECT_EQ(page.find(never), std::string::npos) << never;
+  for (const char* there : {"<h3>&lt;a &amp; &quot;b&quot;&gt;</h3>",
+                            "<dd>64.0 % \u2192 59.2 %</dd>", "<td>4\n\u2192 0</td>",
+                            "<td class=\"bad\">+437.5 %</td>", "<h2>GPUs in use, by project</h2>"})
+    EXPECT_NE(page.find(there), std::string::npos) << there;
+}
+
+// Project i differs by i GPUs in the first piece: of twelve, p4 to p11 have a plot, p11 the first.
+TEST(WhatIf, PlotsOnlyTheProjectsThatDifferMost) {
+  ReplayReport before = report();
+  before.projects.resize(12);
+  before.timeline.gpus_held.resize(12, before.timeline.gpus_held[0]);
+  for (std::size_t i = 0; i < 12; ++i) before.projects[i].name = "p" + std::to_string(i);
+  ReplayReport after = before;
+  for (std::size_t i = 1; i < 12; ++i) after.timeline.gpus_held[i][0] += static_cast<double>(i);
+  const std::string page = what_if_html(before, after);
+  EXPECT_NE(page.find("by project: the 8 that differ most"), std::string::npos);
+  EXPECT_EQ(page.find("<h3>p3</h3>"), std::string::npos);
+  EXPECT_LT(page.find("<h3>p11</h3>"), page.find("<h3>p4</h3>"));
+  EXPECT_NE(page.find("<td>p0</td>"), std::string::npos) << "the table has all";
+}
+
 // Two pieces of 10 and 20 over 100 s; the axis ends at 20, so the upper edge goes from half to
 // full.
 TEST(Plot, AreasFillTheFrame) {
   const std::string plot = area_plot({"t", "y", 100, 20}, {PlotSeries{{10, 20}, 3}});
   EXPECT_NE(plot.find("style=\"fill:var(--c3)\" d=\"M64.0 116.0H444.0L444.0 12.0H824.0"),
+            std::string::npos)
+      << plot;
+}
+
+// A run of 50 s on an axis of 100 s ends in the middle.
+TEST(Plot, LinesEndWhereTheirRunEnds) {
+  const std::string plot = line_plot({"t", "y", 100, 20}, {PlotSeries{{10, 20}, 3, true, 50}});
+  EXPECT_NE(plot.find("class=\"line dashed\" style=\"stroke:var(--c3)\" "
+                      "d=\"M64.0 116.0H254.0L254.0 12.0H444.0\""),
             std::string::npos)
       << plot;
 }
