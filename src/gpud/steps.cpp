@@ -14,6 +14,7 @@
 #include "common/format.h"
 #include "common/log.h"
 #include "gpud/launch/cgroup.h"
+#include "gpud/user_call.h"
 #include "proto/codec.h"
 
 namespace rota::gpud {
@@ -335,6 +336,15 @@ void Steps::tick(MonoTime now) {
   for (const RunId run : silent) lost(run);
   if (now - last_start_ < idle_for) return;
   for (const auto& line : std::exchange(idle_, {})) line->close();
+}
+
+boost::asio::awaitable<Result<std::string>> Steps::run_as(UserOrder order) {
+  const std::string program = order.words.empty() ? "" : order.words.front();
+  const std::chrono::milliseconds limit(order.limit_ms);
+  auto ends = make_line();
+  if (!ends) co_return std::move(ends).error();
+  nursery_.send(NurseryOrder::user, proto::encode(order), std::move(ends->second));
+  co_return co_await user_call_end(executor_, std::move(ends->first), program, limit);
 }
 
 void Steps::open_log(LogOrder order, LogOpened opened) {

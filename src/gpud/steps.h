@@ -59,6 +59,9 @@ class Steps {
   /// About once a second: looks after rstepds that have not called yet, and lets idle ones go.
   void tick(MonoTime now);
 
+  /// A program of ours as a user, outside of all jobs: what it printed, or what went wrong.
+  boost::asio::awaitable<Result<std::string>> run_as(UserOrder order);
+
   /// A reader of the owner's file (launch/log_reader.h): its packets come out of the descriptor.
   using LogOpened = std::function<void(Result<Fd>)>;
   void open_log(LogOrder order, LogOpened opened);
