@@ -117,21 +117,21 @@ void Steps::prepare(StartStep effect, const NodeSettings& settings,
   if (!is_preparing(effect.launch.run)) return;
   if (!events_.prepare) return launch(std::move(effect), settings, std::move(groups), {});
   auto shared = std::make_shared<StartStep>(std::move(effect));
-  events_.prepare(shared->launch, [this, shared, settings,
-                                   groups](const Result<std::vector<MigDevice>>& instances) {
-    const RunId run = shared->launch.run;
-    if (!is_preparing(run)) return;
-    if (!instances) return finish_later(run, launch_failed(instances.error()));
-    launch(std::move(*shared), settings, groups, *instances);
-  });
+  events_.prepare(shared->launch, groups,
+                  [this, shared, settings, groups](const Result<Provision>& provision) {
+                    const RunId run = shared->launch.run;
+                    if (!is_preparing(run)) return;
+                    if (!provision) return finish_later(run, launch_failed(provision.error()));
+                    launch(std::move(*shared), settings, groups, *provision);
+                  });
 }
 
 void Steps::launch(StartStep effect, const NodeSettings& settings,
-                   std::vector<std::uint32_t> groups, const std::vector<MigDevice>& instances) {
+                   std::vector<std::uint32_t> groups, const Provision& provision) {
   const RunId run = effect.launch.run;
   const auto step = steps_.find(run);
   auto order = plan_step(std::move(effect.launch), std::move(effect.cpus), std::move(groups),
-                         facts_, settings, wall_now(), instances);
+                         facts_, settings, wall_now(), provision);
   if (!order) return finish_later(run, launch_failed(order.error()));
   burst_.add(run, order->share.gpus);
   if (!burst_.may_start(run)) {
