@@ -3,10 +3,10 @@
 # Use it with:  . contribs/completion/rota.bash
 # A test compares the options below with --help and the man pages.
 
-# Every spelling of every option; those that take an argument end in "=".
+# Every spelling of every option; those that take an argument end in "=", in "[=]" if it may be left out.
 declare -gA _rota_options=(
   [rsubmit]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus= --gpus-per-node=
-    -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
+    -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= --mps[=] -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
     -w= --nodelist= -x= --exclude= -C= --constraint= --topology= --segment= -t= --time=
     -o= --output= -e= --error= -D= --chdir= --kind= --interactive --inference --priority= --preemptible
     --non-preemptible --preemptibility= --background --signal= --grace= --requeue --no-requeue --wrap= -W --wait -P --parsable --json
@@ -145,7 +145,7 @@ _rota_complete() {
   done
   if [[ $word == -* ]]; then
     local all=${_rota_options[$command]:-}
-    _rota_words "$word" "${all//=/}"
+    _rota_words "$word" "${all//[\[=\]]/}"
   else
     # The first operand of some commands is a verb: there is none before this word yet.
     local place=verb

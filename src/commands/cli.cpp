@@ -1,6 +1,7 @@
 // commands/cli.cpp - words to options, by a command's table.
 #include "commands/cli.h"
 
+#include "common/assert.h"
 #include "common/escape.h"
 #include "common/format.h"
 #include "common/nearest.h"
@@ -74,6 +75,10 @@ class Words {
       add(*option, text.substr(equals + 1), at_ - 1);
       return std::nullopt;
     }
+    if (option->may_lack_argument()) {
+      add(*option, {}, at_ - 1);
+      return std::nullopt;
+    }
     return take_next(*option, format("--{}", name));
   }
 
@@ -85,6 +90,7 @@ class Words {
         add(*option, {}, at_ - 1);
         continue;
       }
+      ROTA_ASSERT(!option->may_lack_argument());  // such have no letter
       if (i + 1 == letters.size()) return take_next(*option, format("-{}", letters[i]));
       add(*option, letters.substr(i + 1), at_ - 1);
       break;
@@ -169,6 +175,10 @@ Result<Arguments> parse_environment(const Command& command,
           return Error{Errc::usage, format("{}: {} is neither yes nor no; use 1, yes, true, 0, no "
                                            "or false",
                                            name, quoted(given.value))};
+        if (!*on) continue;
+        given.value.clear();
+      } else if (const auto on = flag_from(given.value);
+                 on && option.may_lack_argument() && given.value != "0" && given.value != "1") {
         if (!*on) continue;
         given.value.clear();
       }

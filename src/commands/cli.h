@@ -17,11 +17,15 @@ enum class Scope : std::uint8_t { command_line, environment, script };
 struct Option {
   int id = 0;
   char letter = 0;
-  std::string_view name;      // the long name: --job-name
-  std::string_view argument;  // what stands for its argument in the help; "": it takes none
+  std::string_view name;  // the long name: --job-name
+  // What stands for its argument in the help; "": it takes none. In brackets, as [PERCENT]: it may
+  // be left out, and stands behind a =.
+  std::string_view argument;
   std::string_view help;
   Scope scope = Scope::environment;
   std::string_view alias = {};  // a second long name
+
+  bool may_lack_argument() const { return argument.starts_with('['); }
 };
 
 /// Options that every command has. A command's own ids start at option_own.
@@ -71,7 +75,8 @@ std::optional<BadWord> parse_words(const Command& command, std::span<const std::
                                    Arguments& arguments);
 
 /// The options that variables of `environment` ("NAME=value") stand for, in the table's order. A
-/// flag is given by 1, yes or true; 0, no, false and an empty value leave it off.
+/// flag is given by 1, yes or true; 0, no, false and an empty value leave it off. An option whose
+/// argument may be left out takes these words so, and numbers as its argument.
 Result<Arguments> parse_environment(const Command& command,
                                     std::span<const char* const> environment);
 

@@ -12,13 +12,19 @@ constexpr std::size_t help_column = 30;
 /// Stands for a blank at which a line must not be broken.
 constexpr char glue = '\x1f';
 
+/// "=NAME", or "[=PERCENT]" of one that may be left out; "" for none.
+std::string argument_of(const Option& option) {
+  if (option.argument.empty()) return {};
+  if (option.may_lack_argument()) return format("[={}", option.argument.substr(1));
+  return format("={}", option.argument);
+}
+
 /// "  -J, --job-name, --name=NAME": the same words as the man page's tag, which a test compares.
 std::string left_of(const Option& option) {
   std::string text = option.letter != 0 ? format("  -{}, ", option.letter) : std::string("      ");
   text += format("--{}", option.name);
   if (!option.alias.empty()) text += format(", --{}", option.alias);
-  if (!option.argument.empty()) text += format("={}", option.argument);
-  return text;
+  return text + argument_of(option);
 }
 
 /// Appends `text` word by word, starting new lines at `indent` where a line would grow too long.
@@ -80,10 +86,8 @@ std::string usage_text(const Command& command) {
       flags += option.letter;
     else if (option.letter != 0)
       rest += format(" [-{}{}{}]", option.letter, glue, option.argument);
-    else if (option.argument.empty())
-      rest += format(" [--{}]", option.name);
     else
-      rest += format(" [--{}={}]", option.name, option.argument);
+      rest += format(" [--{}{}]", option.name, argument_of(option));
   }
   std::string text = format("[-{}]{}", flags, rest);
   std::string operands(command.synopses.front());

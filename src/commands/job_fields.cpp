@@ -112,6 +112,7 @@ constexpr auto fields = std::to_array<JobField>({
      [](Out out, View job) {
        if (job.spec.topology->segment > 0) append_number(out, job.spec.topology->segment);
      }},
+    {0, "mps", "MPS", [](Out out, View job) { out += mps_text(job.spec.task); }},
     {0, "placement", "PLACEMENT",
      [](Out out, View job) {
        if (!job.place.empty()) out += job.place_level + ":" + job.place;

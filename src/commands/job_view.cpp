@@ -162,6 +162,11 @@ void write_job(JsonWriter& json, const JobView& job) {
   json.field_or_null("segment", job.spec.topology->segment > 0, job.spec.topology->segment);
   write_usage(json, job);
   json.field_or_null("idle_since", bool(job.idle_since), rfc3339(job.idle_since));
+  const TaskRequest& task = job.spec.task;
+  json.field("mps", task.uses_mps());
+  json.field_or_null("mps_percent",
+                     task.uses_mps() && task.mps_percent != TaskRequest::mps_by_memory,
+                     std::uint32_t{task.mps_percent});
   json.end_object();
 }
 

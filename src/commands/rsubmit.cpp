@@ -83,13 +83,16 @@ Result<Submission> submission_from(const Program& program, Arguments arguments) 
   request.payload.stdout_pattern = submission.options.output;
   request.payload.stderr_pattern = submission.options.error;
   ROTA_CHECK(validate(request.payload));
+  ROTA_CHECK(validate(request.spec, request.payload));
   ROTA_TRY(request.request, make_request_id());
   return submission;
 }
 
 std::string gpus_text(const TaskRequest& task) {
   if (task.mig_count > 0) return format("{} MIG instances {}", task.mig_count, task.mig_profile);
-  return format("{}{} GPUs", gpu_part_text(task), task.gpu_count);
+  const std::string compute =
+      task.uses_mps() ? format(" with {} of their compute", mps_text(task)) : "";
+  return format("{}{} GPUs{}", gpu_part_text(task), task.gpu_count, compute);
 }
 
 void note_request(const Program& program, const JobSpec& spec) {

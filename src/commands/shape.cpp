@@ -55,6 +55,7 @@ class Resolver {
     ROTA_CHECK(find_tasks());
     ROTA_CHECK(check_tasks());
     ROTA_CHECK(find_gpus(spec));
+    ROTA_CHECK(find_compute(spec));
     spec.node_count = nodes_;
     spec.node_count_max = r_.nodes_max.value_or(0);
     spec.task_count = tasks_;
@@ -214,6 +215,40 @@ class Resolver {
                  spec.task.gpu_count > 0 ? counted(tasks_, "task") : counted(nodes_, "node"),
                  counted(spec.task.gpu_count + spec.node.gpu_count, "GPU"), total));
     return {};
+  }
+
+  /// A program speaks to one MPS daemon, and each of those serves one GPU.
+  Result<void> find_compute(JobSpec& spec) const {
+    spec.task.mps_percent = 0;
+    if (!r_.mps) return {};
+    if (r_.mig)
+      return usage(
+          "--mps and --mig contradict each other: a MIG instance has compute of its own, leave one "
+          "out");
+    if (spec.node.gpu_count > 0)
+      return usage(
+          format("--mps is a share of the GPU of each task, and {} of a node would be "
+                 "for all of its tasks: give -g 1 or -g 0.5",
+                 counted(spec.node.gpu_count, "GPU")));
+    if (spec.task.gpu_count == 0)
+      return usage(
+          "--mps is a share of a GPU's compute: ask for a GPU or a part of one as well, with -g 1, "
+          "-g 0.5 or --gpu-memory=20G");
+    if (spec.task.gpu_count > 1)
+      return usage(
+          format("--mps is for at most one GPU per task, and this asks for {}: a program "
+                 "speaks to one MPS daemon, and each serves one GPU",
+                 spec.task.gpu_count));
+    spec.task.mps_percent = r_.mps_percent > 0 ? r_.mps_percent : percent_of_part(spec.task);
+    return {};
+  }
+
+  /// Rounded up: asking for little is not asking for nothing.
+  static std::uint8_t percent_of_part(const TaskRequest& task) {
+    if (task.gpu_memory_mib > 0) return TaskRequest::mps_by_memory;
+    if (task.gpu_share == 0) return JobBounds::mps_percent_max;
+    constexpr std::uint32_t percent = gpu_unit / 100;
+    return static_cast<std::uint8_t>((task.gpu_share + percent - 1) / percent);
   }
 
   /// Both given: a node's GPUs are those of its tasks.

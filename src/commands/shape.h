@@ -25,6 +25,8 @@ struct ShapeRequest {
   std::optional<std::uint32_t> gpu_devices;            // --gpu-devices: how many, with one of those
   std::optional<std::string> mig;                      // --mig: a profile, or auto
   std::optional<std::uint32_t> mig_count;              // --mig=3g.20gb:2
+  bool mps = false;                                    // --mps
+  std::uint8_t mps_percent = 0;                        // --mps=50; 0: as the part of the GPU is
   std::optional<std::uint32_t> cpus_per_task;          // -c
   std::optional<std::uint64_t> memory_per_node_bytes;  // --mem
 };

@@ -22,6 +22,7 @@ enum : int {
   id_gpu_memory,
   id_gpu_devices,
   id_mig,
+  id_mps,
   id_nodes,
   id_tasks,
   id_tasks_per_node,
@@ -75,6 +76,10 @@ constexpr auto table = std::to_array<Option>({
      "with a share or --gpu-memory: of so many GPUs; default: 1", job},
     {id_mig, 0, "mig", "PROFILE[:N]",
      "N MIG instances for each task (3g.20gb:2); auto: as a share or --gpu-memory asks", job},
+    {id_mps, 0, "mps", "[PERCENT]",
+     "at most so much of the GPU's compute for each task, by MPS; default: as much as its part of "
+     "the GPU is",
+     job},
     {id_nodes, 'N', "nodes", "N[-MAX]",
      "number of nodes; 4-8: at least 4, grows to 8; default: as few as possible", job},
     {id_tasks, 'n', "ntasks", "N", "number of tasks", job},
@@ -235,6 +240,20 @@ Result<void> apply_mig(const Given& given, ShapeRequest& shape) {
     shape.mig_count = static_cast<std::uint32_t>(*count);
   }
   shape.mig = profile;
+  return {};
+}
+
+/// "50" percent; nothing: as the part of the GPU is.
+Result<void> apply_mps(const Given& given, ShapeRequest& shape) {
+  shape.mps = true;
+  shape.mps_percent = 0;
+  if (given.value.empty()) return {};
+  const auto percent = number_parse(given.value, JobBounds::mps_percent_max);
+  if (!percent || *percent == 0)
+    return bad_value(given, format("{} is no share of a GPU's compute; write 1 to {} percent, or "
+                                   "nothing for as much as the part of the GPU is",
+                                   quoted(given.value), JobBounds::mps_percent_max));
+  shape.mps_percent = static_cast<std::uint8_t>(*percent);
   return {};
 }
 
@@ -468,6 +487,8 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
       return apply_gpu_memory(given, options.shape);
     case id_mig:
       return apply_mig(given, options.shape);
+    case id_mps:
+      return apply_mps(given, options.shape);
     case id_memory: {
       ROTA_TRY(options.shape.memory_per_node_bytes,
                value_of(given, size_parse(given.value, mebibyte)));

@@ -88,6 +88,7 @@ struct Config {
   std::string node_jobstats_dir;
   Duration node_mig_hold = std::chrono::minutes(5);
   std::string node_mig_strangers = "keep";
+  std::string node_mps_control = "nvidia-cuda-mps-control";
   Duration node_reconnect_max = std::chrono::seconds(30);
   Duration node_health_poll = std::chrono::seconds(15);
   std::string node_health_policy;

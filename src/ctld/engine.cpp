@@ -141,6 +141,7 @@ Result<void> Engine::admit(const Owner& owner, const std::vector<std::string>& g
 Result<JobId> Engine::submit(JobSubmitted event, Now now) {
   ROTA_CHECK(admit(event.owner, event.groups, event.spec));
   ROTA_CHECK(validate(event.payload));
+  ROTA_CHECK(validate(event.spec, event.payload));
   job_last_ = JobId{job_last_.value + 1};
   Job& job = jobs_[job_last_];
   job.id = job_last_;

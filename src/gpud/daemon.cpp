@@ -157,6 +157,7 @@ Result<void> Daemon::make_shell() {
   options.ticket_key = net::make_ticket_key();
   options.dcgm_dir = config_.node_dcgm_dir;
   options.jobstats_dir = config_.node_jobstats_dir;
+  options.mps_program = config_.node_mps_control;
   log::info("rgpud {} on node {}: {} CPUs, {} memory, {} GPUs", version(), name,
             options.inventory.cpu_count, size_format(options.inventory.memory_bytes),
             options.inventory.gpus.size());

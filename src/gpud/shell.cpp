@@ -16,6 +16,14 @@ constexpr std::size_t detail_bytes_max = 4096;
 /// A heartbeat is a small message.
 constexpr std::size_t usage_reports_max = 256;
 
+MpsKeeper::Options mps_options(const Shell::Options& options, const std::string& spool_dir) {
+  MpsKeeper::Options mps;
+  mps.directory = spool_dir + "/mps";
+  mps.program = options.mps_program;
+  for (const Gpu& gpu : options.inventory.gpus) mps.gpus.push_back(gpu.uuid);
+  return mps;
+}
+
 template <class... Ts>
 struct overloaded : Ts... {
   using Ts::operator()...;
@@ -34,6 +42,8 @@ Shell::Shell(boost::asio::any_io_executor executor, Options options, Spool spool
       job_map_(options_.dcgm_dir, options_.jobstats_dir, options_.inventory),
       usage_(spool_dir_, facts.cgroups.node_directory, step_program),
       steps_(executor, std::move(spool), std::move(facts), std::move(step_program), step_events()),
+      mps_(executor, mps_options(options_, spool_dir_),
+           [this](UserOrder order) { return steps_.run_as(std::move(order)); }),
       timer_(executor) {}
 
 Steps::Events Shell::step_events() {
@@ -59,13 +69,50 @@ Steps::Events Shell::step_events() {
     if (!health_) return done({});
     health_->check_start(std::move(done));
   };
-  if (options_.mig == nullptr) return events;
-  events.prepare = [this](const proto::LaunchRun& launch, Steps::Events::Prepared prepared) {
-    options_.mig->prepare(launch.run, launch.part.mig, launch.gpu_uuids, mono_now(),
-                          std::move(prepared));
+  events.prepare = [this](const proto::LaunchRun& launch, const Steps::Events::Groups& groups,
+                          Steps::Events::Prepared prepared) {
+    prepare(launch, groups, std::move(prepared));
   };
-  events.release = [this](RunId run) { options_.mig->release(run, mono_now()); };
+  events.release = [this](RunId run) {
+    mps_.release(run);
+    if (options_.mig != nullptr) options_.mig->release(run, mono_now());
+  };
   return events;
+}
+
+/// First what the GPUs are, then who serves them. `launch` lives until `prepared` was called.
+void Shell::prepare(const proto::LaunchRun& launch, const Steps::Events::Groups& groups,
+                    Steps::Events::Prepared prepared) {
+  if (options_.mig == nullptr) return prepare_mps(launch, groups, {}, prepared);
+  options_.mig->prepare(
+      launch.run, launch.part.mig, launch.gpu_uuids, mono_now(),
+      [this, &launch, groups, prepared](Result<std::vector<MigDevice>> instances) {
+        if (!instances) return prepared(std::move(instances).error());
+        Provision provision;
+        provision.instances = *std::move(instances);
+        prepare_mps(launch, groups, std::move(provision), prepared);
+      });
+}
+
+void Shell::prepare_mps(const proto::LaunchRun& launch, const Steps::Events::Groups& groups,
+                        Provision provision, const Steps::Events::Prepared& prepared) {
+  if (!launch.spec.task.uses_mps() || launch.gpu_uuids.empty())
+    return prepared(std::move(provision));
+  mps_.prepare(launch.run, launch.owner, groups, launch.gpu_uuids,
+               [provision, prepared](Result<std::vector<MpsAccess>> mps) mutable {
+                 if (!mps) return prepared(std::move(mps).error());
+                 provision.mps = *std::move(mps);
+                 prepared(std::move(provision));
+               });
+}
+
+/// The daemons of runs that go on.
+void Shell::settle_mps() {
+  std::vector<MpsKeeper::Living> living;
+  for (const auto& [id, run] : agent_.runs())
+    if (run.phase != proto::RunPhase::ended && run.launch.spec.task.uses_mps())
+      living.push_back({id, run.launch.owner, run.launch.gpu_uuids});
+  mps_.settle(living);
 }
 
 /// What the controller hears of our GPUs: without what was left on them, with what others have.
@@ -96,6 +143,7 @@ Result<void> Shell::start() {
   if (!agent_.runs().empty())
     log::info("found {} runs in the spool, {} of them not ended", agent_.runs().size(), running);
   settle_instances();
+  settle_mps();
   job_map_.update(job_holders(agent_.runs(), instances_of()));
   ROTA_CHECK(steps_.open());
   if (health_) health_->start(agent_.runs());
@@ -162,7 +210,12 @@ void Shell::measure(RunId id) {
 
 void Shell::take_samples() {
   if (!usage_.is_needed()) return;
-  usage_.take(gpu_samples ? gpu_samples(usage_.shared()) : std::vector<GpuSample>{}, mono_now());
+  auto samples = gpu_samples ? gpu_samples(usage_.shared()) : std::vector<GpuSample>{};
+  // What clients of MPS do a driver may tell as done by their server, which is no run's: then all
+  // who are on the GPU do it, and none of them is idle.
+  for (GpuSample& sample : samples)
+    if (mps_.serves(sample.uuid)) sample.loads.reset();
+  usage_.take(samples, mono_now());
 }
 
 std::vector<proto::RunUsageReport> Shell::usage_reports() {

@@ -12,6 +12,7 @@
 #include "gpud/job_map.h"
 #include "gpud/meter/keeper.h"
 #include "gpud/mig/keeper.h"
+#include "gpud/mps/keeper.h"
 #include "gpud/steps.h"
 #include "net/connection.h"
 #include "proto/messages.h"
@@ -29,6 +30,7 @@ class Shell {
     std::string ticket_key;
     std::string dcgm_dir;                     // of JobMap
     std::string jobstats_dir;                 // the same
+    std::string mps_program;                  // of MpsKeeper
     MigKeeper* mig = nullptr;                 // none: no GPU here can be cut
     std::map<std::string, MigSeen> mig_seen;  // what was there before us
   };
@@ -75,6 +77,11 @@ class Shell {
   Steps::Events step_events();
   template <class Order>
   Result<void> apply(const proto::Frame& frame);
+  void prepare(const proto::LaunchRun& launch, const Steps::Events::Groups& groups,
+               Steps::Events::Prepared prepared);
+  void prepare_mps(const proto::LaunchRun& launch, const Steps::Events::Groups& groups,
+                   Provision provision, const Steps::Events::Prepared& prepared);
+  void settle_mps();
   void settle_instances();
   std::function<std::vector<MigDevice>(RunId)> instances_of() const;
   void carry_out();
@@ -92,6 +99,7 @@ class Shell {
   JobMap job_map_;
   UsageKeeper usage_;
   Steps steps_;
+  MpsKeeper mps_;
   boost::asio::steady_timer timer_;
   std::shared_ptr<net::Connection> controller_;
   std::optional<Monitor> health_;

@@ -14,6 +14,7 @@
 #include "common/format.h"
 #include "common/log.h"
 #include "gpud/launch/cgroup.h"
+#include "gpud/user_call.h"
 #include "proto/codec.h"
 
 namespace rota::gpud {
@@ -116,21 +117,21 @@ void Steps::prepare(StartStep effect, const NodeSettings& settings,
   if (!is_preparing(effect.launch.run)) return;
   if (!events_.prepare) return launch(std::move(effect), settings, std::move(groups), {});
   auto shared = std::make_shared<StartStep>(std::move(effect));
-  events_.prepare(shared->launch, [this, shared, settings,
-                                   groups](const Result<std::vector<MigDevice>>& instances) {
-    const RunId run = shared->launch.run;
-    if (!is_preparing(run)) return;
-    if (!instances) return finish_later(run, launch_failed(instances.error()));
-    launch(std::move(*shared), settings, groups, *instances);
-  });
+  events_.prepare(shared->launch, groups,
+                  [this, shared, settings, groups](const Result<Provision>& provision) {
+                    const RunId run = shared->launch.run;
+                    if (!is_preparing(run)) return;
+                    if (!provision) return finish_later(run, launch_failed(provision.error()));
+                    launch(std::move(*shared), settings, groups, *provision);
+                  });
 }
 
 void Steps::launch(StartStep effect, const NodeSettings& settings,
-                   std::vector<std::uint32_t> groups, const std::vector<MigDevice>& instances) {
+                   std::vector<std::uint32_t> groups, const Provision& provision) {
   const RunId run = effect.launch.run;
   const auto step = steps_.find(run);
   auto order = plan_step(std::move(effect.launch), std::move(effect.cpus), std::move(groups),
-                         facts_, settings, wall_now(), instances);
+                         facts_, settings, wall_now(), provision);
   if (!order) return finish_later(run, launch_failed(order.error()));
   burst_.add(run, order->share.gpus);
   if (!burst_.may_start(run)) {
@@ -354,6 +355,15 @@ void Steps::tick(MonoTime now) {
   for (const RunId run : silent) lost(run);
   if (now - last_start_ < idle_for) return;
   for (const auto& line : std::exchange(idle_, {})) line->close();
+}
+
+boost::asio::awaitable<Result<std::string>> Steps::run_as(UserOrder order) {
+  const std::string program = order.words.empty() ? "" : order.words.front();
+  const std::chrono::milliseconds limit(order.limit_ms);
+  auto ends = make_line();
+  if (!ends) co_return std::move(ends).error();
+  nursery_.send(NurseryOrder::user, proto::encode(order), std::move(ends->second));
+  co_return co_await user_call_end(executor_, std::move(ends->first), program, limit);
 }
 
 void Steps::open_log(LogOrder order, LogOpened opened) {

@@ -33,10 +33,12 @@ class Steps {
     /// What each run holds of each GPU; asked once a second while runs hold more than they asked
     /// for, or might.
     std::function<BurstRoom::Held(MonoTime now)> gpu_held;
-    /// Makes the run's MIG instances, or its GPUs whole again; answers at once or later, but not
-    /// after the release. None: this node cannot cut GPUs.
-    using Prepared = std::function<void(Result<std::vector<MigDevice>>)>;
-    std::function<void(const proto::LaunchRun&, Prepared)> prepare = nullptr;
+    /// Makes the run's MIG instances, or its GPUs whole again, and its MPS daemons. `groups` are
+    /// the owner's. Answers at once or later, but not after the release. None: this node can do
+    /// none of that.
+    using Prepared = std::function<void(Result<Provision>)>;
+    using Groups = std::vector<std::uint32_t>;
+    std::function<void(const proto::LaunchRun&, const Groups&, Prepared)> prepare = nullptr;
     std::function<void(RunId)> release = nullptr;
     /// Asked before a run starts: calls what it is given, at once or later; an error keeps the run
     /// from starting here. Empty: every run may start.
@@ -60,6 +62,9 @@ class Steps {
 
   /// About once a second: looks after rstepds that have not called yet, and lets idle ones go.
   void tick(MonoTime now);
+
+  /// A program of ours as a user, outside of all jobs: what it printed, or what went wrong.
+  boost::asio::awaitable<Result<std::string>> run_as(UserOrder order);
 
   /// A reader of the owner's file (launch/log_reader.h): its packets come out of the descriptor.
   using LogOpened = std::function<void(Result<Fd>)>;
@@ -91,7 +96,7 @@ class Steps {
   void find_groups(StartStep effect, const NodeSettings& settings);
   void prepare(StartStep effect, const NodeSettings& settings, std::vector<std::uint32_t> groups);
   void launch(StartStep effect, const NodeSettings& settings, std::vector<std::uint32_t> groups,
-              const std::vector<MigDevice>& instances);
+              const Provision& provision);
   Result<void> hand_over(RunId run, Step& step, StepOrder order);
   std::shared_ptr<StepLine> new_line(Fd socket);
   void accept();

@@ -183,6 +183,12 @@ std::string gpu_part_text(const TaskRequest& task) {
   return {};
 }
 
+std::string mps_text(const TaskRequest& task) {
+  if (!task.uses_mps()) return {};
+  if (task.mps_percent == TaskRequest::mps_by_memory) return "by memory";
+  return format("{}%", task.mps_percent);
+}
+
 /// A part of GPUs belongs to tasks, and is asked for in one way.
 static Result<void> check_share(const JobSpec& spec) {
   const TaskRequest& task = spec.task;
@@ -242,6 +248,25 @@ static Result<void> check_mig(const JobSpec& spec) {
   if (task.gpu_count > 0 || spec.node.gpu_count > 0 || task.shares_gpus())
     return invalid("MIG instances and GPUs are asked for together: leave one out");
   return {};
+}
+
+/// A share of the compute is of one GPU: a program speaks to one MPS daemon, and each serves one.
+static Result<void> check_mps(const JobSpec& spec) {
+  const TaskRequest& task = spec.task;
+  if (!task.uses_mps()) return {};
+  if (task.uses_mig())
+    return invalid(
+        "a compute share by MPS and MIG instances are asked for together: leave one out");
+  if (spec.node.gpu_count > 0)
+    return invalid("a compute share by MPS is of the GPU of each task: give none per node");
+  if (task.gpu_count != 1)
+    return invalid(
+        format("a compute share by MPS is for tasks with one GPU or a part of one, and "
+               "these have {}",
+               task.gpu_count));
+  if (task.mps_percent == TaskRequest::mps_by_memory && task.gpu_memory_mib > 0) return {};
+  return check_count("the compute share by MPS in percent", task.mps_percent, 1,
+                     JobBounds::mps_percent_max);
 }
 
 /// It grows and shrinks by nodes that are all alike.
@@ -312,6 +337,7 @@ Result<void> validate(const JobSpec& spec) {
   ROTA_CHECK(check_count("GPUs per node", spec.node.gpu_count, 0, JobBounds::gpus_per_task_max));
   ROTA_CHECK(check_share(spec));
   ROTA_CHECK(check_mig(spec));
+  ROTA_CHECK(check_mps(spec));
   ROTA_CHECK(check_count("CPUs per task", spec.task.cpu_count, 1, JobBounds::cpus_per_task_max));
   // 8 TiB a task times a million tasks still fits 64 bits, so no sum over a job can overflow.
   constexpr std::uint64_t memory_max = std::uint64_t{1} << 43;
@@ -367,6 +393,17 @@ Result<void> validate(const JobPayload& payload) {
   ROTA_CHECK(check_pattern("the error file", payload.stderr_pattern));
   ROTA_CHECK(check_pattern("the input file", payload.stdin_path));
   return check_word("the submit host", payload.submit_host, true);
+}
+
+Result<void> validate(const JobSpec& spec, const JobPayload& payload) {
+  // A script is one process with the GPUs of all tasks of its node.
+  if (spec.task.uses_mps() && payload.mode == LaunchMode::batch &&
+      spec.task_count > std::max<std::uint32_t>(spec.node_count, 1))
+    return invalid(format(
+        "a compute share by MPS is of one GPU, and a script has those of all {} tasks; run a "
+        "command for each task instead (rsubmit ... -- COMMAND), or one task on each node",
+        spec.task_count));
+  return {};
 }
 
 bool matches(const JobFilter& filter, const Job& job) {

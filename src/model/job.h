@@ -88,18 +88,26 @@ struct TaskRequest {
   SharedText mig_profile;
   std::uint32_t mig_count = 0;
   static constexpr const char* mig_auto = "auto";
+  // At most so much of its GPU's compute, in percent, by MPS; 0: not asked for. mps_by_memory: as
+  // much as it has of the GPU's memory, which its node knows.
+  std::uint8_t mps_percent = 0;
+  static constexpr std::uint8_t mps_by_memory = 255;
 
+  bool uses_mps() const { return mps_percent > 0; }
   bool uses_mig() const { return !mig_profile.empty(); }
   bool shares_gpus() const { return gpu_share > 0 || gpu_memory_mib > 0; }
   friend auto operator<=>(const TaskRequest&, const TaskRequest&) = default;
   static auto fields(auto& m) {
     return std::tie(m.gpu_count, m.cpu_count, m.memory_bytes, m.gpu_share, m.gpu_memory_mib,
-                    m.gpu_share_limit, m.gpu_memory_limit_mib, m.mig_profile, m.mig_count);
+                    m.gpu_share_limit, m.gpu_memory_limit_mib, m.mig_profile, m.mig_count,
+                    m.mps_percent);
   }
 };
 
 /// "0.5 of ": which part of its GPUs a task asks for; "" for all.
 std::string gpu_part_text(const TaskRequest& task);
+/// "50%", or "by memory": its share of the compute by MPS; "" for none.
+std::string mps_text(const TaskRequest& task);
 
 /// What a job needs on each of its nodes besides its tasks' own (--gpus-per-node, --mem).
 struct NodeRequest {
@@ -373,6 +381,7 @@ struct JobBounds {
   static constexpr std::uint32_t gpus_per_task_max = 1024;
   static constexpr std::uint32_t gpu_share_min = 10'000;  // a hundredth
   static constexpr std::uint32_t gpu_memory_mib_max = 16 << 20;
+  static constexpr std::uint8_t mps_percent_max = 100;
   static constexpr std::uint32_t cpus_per_task_max = 65'536;
   static constexpr std::int32_t priority_max = 1'000'000;
   static constexpr std::size_t name_bytes_max = 256;
@@ -388,6 +397,8 @@ struct JobBounds {
 /// Whether the spec is one that could run somewhere; names the field that is wrong.
 Result<void> validate(const JobSpec& spec);
 Result<void> validate(const JobPayload& payload);
+/// Whether the two, each of which is good, can be one job.
+Result<void> validate(const JobSpec& spec, const JobPayload& payload);
 bool matches(const JobFilter& filter, const Job& job);
 
 }  // namespace rota

@@ -168,6 +168,7 @@ static int start(void) {
   }
   see_devices();
   if (world.visible_count == 0) return cuda_no_device;
+  world.is_mps_client = cuda_find_mps();
   life = fake_state_live(world.state);
   return life != 0 ? cuda_success : cuda_unknown;
 }
@@ -258,7 +259,7 @@ static FakeProcess* own_line(CudaDevice device, uint32_t limit) {
   }
   if (place != NULL) {
     *place = (FakeProcess){.pid = (uint32_t)started_by,
-                           .kind = fake_compute,
+                           .kind = world.is_mps_client ? fake_mps : fake_compute,
                            .life = life,
                            .limit = limit,
                            .gpu_instance = instance,

@@ -38,6 +38,7 @@ typedef struct {
   CudaSeen visible[fake_gpu_max];
   unsigned int visible_count;
   struct CudaContextBody primaries[fake_gpu_max];
+  bool is_mps_client;
 } CudaWorld;
 
 /// The code to return at once, or success: cuInit was called, in this process and not before a
@@ -52,6 +53,11 @@ const FakeDevice* cuda_device(CudaDevice device);
 const CudaSeen* cuda_instance(CudaDevice device);
 const FakeMigProfile* cuda_profile(const CudaSeen* seen);
 FakeGpuState* cuda_gpu(CudaDevice device);
+
+/// Whether an MPS daemon takes this process as its client.
+bool cuda_find_mps(void);
+/// How many multiprocessors such a client may use.
+unsigned int cuda_mps_multiprocessors(const FakeModel* model);
 
 /// Takes memory of a device for this process, or says that there is no more.
 int cuda_charge(CudaDevice device, uint64_t bytes);

@@ -185,7 +185,8 @@ CUDA(cuDeviceGetAttribute, int* value, int attribute, CudaDevice device) {
   switch (attribute) {
     case 16:
       *value = (int)(seen != NULL ? fake_mig_multiprocessors(cuda_profile(seen), &seen->compute)
-                                  : model->multiprocessors);
+                     : cuda_world()->is_mps_client ? cuda_mps_multiprocessors(model)
+                                                   : model->multiprocessors);
       break;
     case 20:
       *value = (int)cuda_gpu(device)->compute_mode;

@@ -34,7 +34,8 @@ constexpr std::string_view usage_text =
     "  layout                              what MIG has made of each GPU\n"
     "  create-instance GPU PROFILE [START] a MIG instance that nobody asked for; its UUID\n"
     "  destroy-instance GPU ID             of a GPU instance and what is in it\n"
-    "  add-process GPU PID SIZE [graphics|ID] a process that holds SIZE of the GPU's memory, or "
+    "  add-process GPU PID SIZE [graphics|mps|ID] a process that holds SIZE of the GPU's memory, "
+    "or "
     "of\n"
     "                                      the memory of the MIG instance ID\n"
     "  remove-process GPU PID\n"
@@ -89,7 +90,9 @@ Result<void> show(Node& node, const Arguments&) {
     for (const FakeProcess& process : gpu.processes) {
       if (process.pid == 0) continue;
       line += format(" {}={}{}", process.pid, size_format(process.memory_bytes),
-                     process.kind == fake_graphics ? "(graphics)" : "");
+                     process.kind == fake_graphics ? "(graphics)"
+                     : process.kind == fake_mps    ? "(mps)"
+                                                   : "");
     }
     std::puts(line.c_str());
   }
@@ -192,6 +195,8 @@ Result<void> add_process(Node& node, const Arguments& arguments) {
   process.kind = fake_compute;
   if (arguments.size() > 3 && arguments[3] == "graphics") {
     process.kind = fake_graphics;
+  } else if (arguments.size() > 3 && arguments[3] == "mps") {
+    process.kind = fake_mps;
   } else if (arguments.size() > 3) {
     ROTA_TRY(const std::uint64_t instance, number_parse(arguments[3], 255));
     process.gpu_instance = static_cast<std::uint32_t>(instance) + 1;

@@ -20,7 +20,7 @@ enum {
   fake_call_size = 64
 };
 enum { fake_gpu_instance_max = 16, fake_compute_instance_max = 8 };
-enum { fake_compute = 1, fake_graphics = 2 };
+enum { fake_compute = 1, fake_graphics = 2, fake_mps = 3 };
 enum { fake_fault_none = 0, fake_fault_hang = 1, fake_fault_fail = 2 };
 
 typedef struct {

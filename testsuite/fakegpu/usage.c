@@ -142,6 +142,25 @@ int nvmlDeviceGetGraphicsRunningProcesses_v3(NvmlHandle device, unsigned int* co
   return list_processes(&call, fake_graphics, call.machine->process_stride, count, entries);
 }
 
+// Clients of MPS stand here and in no other list.
+int nvmlDeviceGetMPSComputeRunningProcesses(NvmlHandle device, unsigned int* count, void* entries) {
+  ENTER_ANY_DEVICE(call, device);
+  return list_processes(&call, fake_mps, sizeof(NvmlProcessV1), count, entries);
+}
+
+int nvmlDeviceGetMPSComputeRunningProcesses_v2(NvmlHandle device, unsigned int* count,
+                                               void* entries) {
+  ENTER_ANY_DEVICE(call, device);
+  return list_processes(&call, fake_mps, sizeof(NvmlProcessV2), count, entries);
+}
+
+int nvmlDeviceGetMPSComputeRunningProcesses_v3(NvmlHandle device, unsigned int* count,
+                                               void* entries) {
+  ENTER_ANY_DEVICE(call, device);
+  SINCE(call, 510);
+  return list_processes(&call, fake_mps, call.machine->process_stride, count, entries);
+}
+
 int nvmlDeviceSetMemoryLimits_v1(NvmlHandle device, NvmlMemoryLimits* limits) {
   ENTER_DEVICE(call, device);
   SINCE(call, 615);

@@ -16,13 +16,14 @@ man_options() {
     sed -E 's/\\f[A-Z]//g; s/\\-/-/g' | sort
 }
 
-# Every spelling, with = where an argument follows: "--name=".
+# Every spelling, with = where an argument follows: "--name=", "--mps[=]" where one may follow.
 spellings() {
   local option argument spelling
   while read -r option; do
     argument=
     [[ $option == *=* ]] && argument="="
-    option=${option%%=*}
+    [[ $option == *"[="* ]] && argument="[=]"
+    option=${option%%[=[]*}
     for spelling in ${option//,/}; do printf "%s\n" "$spelling$argument"; done
   done | sort
 }
@@ -81,6 +82,10 @@ for command in "${commands[@]}"; do
   wrong=
   for option in $(completion_options "$command"); do
     case $option in
+      --*"[=]") for word in "${option%"[=]"}" "${option%"[=]"}=x"; do
+          "$command" "$word" >/dev/null 2>"$test_dir/err" </dev/null
+          grep -qE "needs an argument|takes no argument" "$test_dir/err" && wrong+=" $option"
+        done ;;
       --*=) "$command" "${option%=}" >/dev/null 2>"$test_dir/err" </dev/null
         grep -q "needs an argument" "$test_dir/err" || wrong+=" $option" ;;
       --*) "$command" "$option=x" >/dev/null 2>"$test_dir/err" </dev/null
@@ -97,6 +102,7 @@ listed=$(awk '/^\.SH/ { on = $2 == "FORMAT" } on && /\t/' "$top_srcdir/doc/man/r
 is "$listed" "$fields" "rqueue(1) lists the fields of -o"
 
 is "$(offered rsubmit --gpus-)" "--gpus-per-node --gpus-per-task" "completion of an option"
+is "$(offered rsubmit --mp)" "--mps" "also of one whose argument may be left out"
 is "$(offered rsubmit --kind in)" "interactive inference" "completion of an argument"
 is "$(offered rsubmit --kind = tr)" "train" "completion behind ="
 is "$(offered rqueue -t PENDING,RUN)" "PENDING,RUNNING" "completion in a list"

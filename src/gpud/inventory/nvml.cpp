@@ -468,6 +468,11 @@ int Nvml::State::processes_of(NvmlHandle device, std::map<std::uint32_t, std::ui
   if (is_missing(code)) code = LIST(nvmlDeviceGetComputeRunningProcesses_v2);
   if (is_missing(code)) code = LIST(nvmlDeviceGetComputeRunningProcesses);
   if (code != nvml_success) return code;
+  // Clients of MPS have a list of their own. Older drivers lack it, and one in MIG mode may.
+  code = LIST(nvmlDeviceGetMPSComputeRunningProcesses_v3);
+  if (is_missing(code)) code = LIST(nvmlDeviceGetMPSComputeRunningProcesses_v2);
+  if (is_missing(code)) code = LIST(nvmlDeviceGetMPSComputeRunningProcesses);
+  if (code != nvml_success && !is_missing(code)) return code;
   // A compute-only driver may not list graphics at all.
   code = LIST(nvmlDeviceGetGraphicsRunningProcesses_v3);
   if (is_missing(code)) code = LIST(nvmlDeviceGetGraphicsRunningProcesses_v2);

@@ -42,7 +42,7 @@ class Nvml {
   Result<GpuUsage> usage(const std::string& uuid) const;
   /// The same for all of them; those that do not answer are left out.
   Result<std::vector<GpuUsage>> usage() const;
-  /// Who holds memory of this GPU: compute and graphics, each process once, by pid.
+  /// Who holds memory of this GPU: compute, clients of MPS and graphics, each process once, by pid.
   Result<std::vector<GpuProcess>> processes(const std::string& uuid) const;
 
   /// MIG of one GPU of the last gpus(). What is in use is no error: the answer is false then.

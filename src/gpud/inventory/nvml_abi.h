@@ -358,6 +358,12 @@ const char* nvmlErrorString(int result);
     (NvmlHandle device, unsigned int* count, void* entries))                                       \
   F(nvmlDeviceGetGraphicsRunningProcesses_v3,                                                      \
     (NvmlHandle device, unsigned int* count, void* entries))                                       \
+  F(nvmlDeviceGetMPSComputeRunningProcesses,                                                       \
+    (NvmlHandle device, unsigned int* count, void* entries))                                       \
+  F(nvmlDeviceGetMPSComputeRunningProcesses_v2,                                                    \
+    (NvmlHandle device, unsigned int* count, void* entries))                                       \
+  F(nvmlDeviceGetMPSComputeRunningProcesses_v3,                                                    \
+    (NvmlHandle device, unsigned int* count, void* entries))                                       \
   F(nvmlDeviceGetNvLinkState, (NvmlHandle device, unsigned int link, unsigned int* active))        \
   F(nvmlDeviceGetNvLinkRemotePciInfo,                                                              \
     (NvmlHandle device, unsigned int link, NvmlPciInfoLegacy* pci))                                \

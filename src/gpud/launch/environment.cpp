@@ -85,7 +85,8 @@ bool is_ours(std::string_view variable, bool slurm) {
   const std::string_view name = variable.substr(0, variable.find('='));
   if (name.size() == variable.size()) return true;  // no value: not a variable at all
   for (const std::string_view other :
-       {"CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
+       {"CUDA_DEVICE_ORDER", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_LOG_DIRECTORY",
+        "CUDA_MPS_PIPE_DIRECTORY", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
         "NVIDIA_DRIVER_CAPABILITIES", "SLURMD_NODENAME"})
     if (name == other) return true;
   for (const std::string_view prefix : {"ROTA_", "SLURM_"}) {
@@ -238,6 +239,17 @@ std::vector<std::string> gpus_of(const proto::LaunchRun& launch, std::uint32_t l
   return gpus;
 }
 
+/// Of a task with one GPU: whose MPS daemon it is a client of, and how much it may use.
+void add_mps(Variables& set, const std::vector<std::string>& gpus,
+             const std::vector<MpsSeat>& seats) {
+  for (const MpsSeat& seat : seats) {
+    if (gpus.size() != 1 || seat.access.gpu != gpus.front()) continue;
+    set.plain("CUDA_MPS_PIPE_DIRECTORY", seat.access.pipe_directory);
+    set.plain("CUDA_MPS_LOG_DIRECTORY", seat.access.log_directory);
+    set.plain("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", format("{}", seat.percent));
+  }
+}
+
 }  // namespace
 
 std::string repeated_list(const std::vector<std::uint32_t>& counts) {
@@ -294,6 +306,7 @@ std::vector<std::string> task_environment(const proto::LaunchRun& launch,
   set.plain("CUDA_VISIBLE_DEVICES", joined(gpus));
   set.plain("NVIDIA_VISIBLE_DEVICES", gpus.empty() ? "void" : joined(gpus));
   set.plain("NVIDIA_DRIVER_CAPABILITIES", "compute,utility");
+  add_mps(set, gpus, context.mps);
   return list;
 }
 

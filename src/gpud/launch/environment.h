@@ -5,10 +5,17 @@
 #include <vector>
 
 #include "common/time.h"
+#include "gpud/mps/access.h"
 #include "model/node.h"
 #include "proto/messages.h"
 
 namespace rota::gpud {
+
+/// A run's place with an MPS daemon.
+struct MpsSeat {
+  MpsAccess access;
+  std::uint32_t percent = 100;
+};
 
 /// What the variables tell of the node, besides the launch itself.
 struct EnvironmentContext {
@@ -16,6 +23,7 @@ struct EnvironmentContext {
   std::string_view node;   // this node's name
   std::string_view token;  // value of ROTA_RUN: names the run on this host, among all its rgpuds
   WallTime start_time;
+  std::vector<MpsSeat> mps = {};  // one for each of its GPUs, or none
 };
 
 /// All variables that every task of the run sees: those of the submission, without what stems from

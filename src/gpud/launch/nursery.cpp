@@ -14,6 +14,7 @@
 #include "gpud/launch/record.h"
 #include "gpud/launch/supervisor.h"
 #include "gpud/launch/task.h"
+#include "gpud/launch/user_program.h"
 #include "proto/codec.h"
 
 namespace rota::gpud {
@@ -70,6 +71,12 @@ void serve_runs(NurseryPacket packet, const Title& title) {
 void serve(NurseryPacket packet, const Title& title) {
   ::close(nursery_fd);
   if (packet.order == NurseryOrder::run) return serve_runs(std::move(packet), title);
+  if (packet.order == NurseryOrder::user) {
+    title.set("user");
+    if (const auto order = proto::decode<UserOrder>(packet.body))
+      run_user_program(*order, packet.first.get());
+    return;
+  }
   if (packet.order != NurseryOrder::log) return;
   title.set("log");
   if (const auto order = proto::decode<LogOrder>(packet.body)) read_log(*order, packet.first.get());

@@ -19,8 +19,9 @@ namespace rota::gpud {
 inline constexpr int nursery_fd = 3;
 
 enum class NurseryOrder : char {
-  run = 'r',  // with the run's locked record and the line to rgpud
-  log = 'l',  // and an encoded LogOrder, with the socket to send the file to
+  run = 'r',   // with the run's locked record and the line to rgpud
+  log = 'l',   // and an encoded LogOrder, with the socket to send the file to
+  user = 'u',  // and an encoded UserOrder, with the socket to send its end to
 };
 
 /// How many runs one rstepd serves before it makes way for a fresh one.

@@ -161,6 +161,33 @@ struct LogOrder {
   }
 };
 
+/// To rstepd's nursery: run a program of ours as a user, outside of all jobs, and tell its end over
+/// the socket that comes along. When rgpud hangs up, it is killed; what it left running is not.
+struct UserOrder {
+  Owner owner;
+  std::vector<std::uint32_t> groups;
+  std::vector<std::string> words;        // the program, by a path or for the PATH below
+  std::vector<std::string> environment;  // all of it
+  std::string input;
+  std::int64_t limit_ms = 10'000;  // then it is killed
+
+  friend bool operator==(const UserOrder&, const UserOrder&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.owner, m.groups, m.words, m.environment, m.input, m.limit_ms);
+  }
+};
+
+/// How that ended.
+struct UserEnd {
+  std::int32_t code = -1;  // of its exit; -1: it had none
+  std::string output;      // standard output and errors, the end of them
+  std::string trouble;     // why it had no exit code
+
+  friend bool operator==(const UserEnd&, const UserEnd&) = default;
+  static auto fields(auto& m) { return std::tie(m.code, m.output, m.trouble); }
+};
+inline constexpr std::size_t user_bytes_max = 4096;  // of its input, and of its output
+
 /// The log reader's packets: one byte of kind, then the rest.
 enum class LogPacket : char {
   data = 'd',   // bytes of the file

@@ -161,6 +161,32 @@ Result<ShareOrder> plan_share(const proto::LaunchRun& launch, const NodeFacts& f
   return share;
 }
 
+/// As many percent as it has of the GPU's memory, rounded up.
+std::uint32_t percent_by_memory(std::uint64_t memory_bytes, std::uint32_t part_mib) {
+  const std::uint64_t total_mib = std::max<std::uint64_t>(memory_bytes >> 20, 1);
+  const std::uint64_t percent = (std::uint64_t{part_mib} * 100 + total_mib - 1) / total_mib;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(percent, 1, 100));
+}
+
+/// The compute share on each of its GPUs; none for a job that has not asked for it.
+Result<std::vector<MpsSeat>> plan_mps(const proto::LaunchRun& launch,
+                                      const std::vector<MpsAccess>& doors, const NodeFacts& facts) {
+  std::vector<MpsSeat> seats;
+  const TaskRequest& task = launch.spec.task;
+  if (!task.uses_mps()) return seats;
+  for (const std::string& uuid : launch.gpu_uuids) {
+    const auto gpu = std::ranges::find(facts.gpus, uuid, &Gpu::uuid);
+    const auto door = std::ranges::find(doors, uuid, &MpsAccess::gpu);
+    if (gpu == facts.gpus.end() || door == doors.end())
+      return Error{Errc::unsupported, format("this node has no MPS daemon for {}", uuid)};
+    const bool by_memory = task.mps_percent == TaskRequest::mps_by_memory;
+    const std::uint32_t percent =
+        by_memory ? percent_by_memory(gpu->memory_bytes, task.gpu_memory_mib) : task.mps_percent;
+    seats.push_back({*door, percent});
+  }
+  return seats;
+}
+
 }  // namespace
 
 std::string run_token(const NodeFacts& facts, RunId run) {
@@ -170,13 +196,15 @@ std::string run_token(const NodeFacts& facts, RunId run) {
 Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> cpus,
                             std::vector<std::uint32_t> groups, const NodeFacts& facts,
                             const NodeSettings& settings, WallTime start_time,
-                            const std::vector<MigDevice>& instances) {
+                            const Provision& provision) {
   ROTA_CHECK(check(launch));
+  const std::vector<MigDevice>& instances = provision.instances;
   if (instances.size() != launch.part.mig.size())
     return Error{Errc::unsupported, "this node cannot cut GPUs into MIG instances"};
   const RunId run = launch.run;
   const std::string token = run_token(facts, run);
-  const EnvironmentContext context{settings, facts.name, token, start_time};
+  ROTA_TRY(std::vector<MpsSeat> seats, plan_mps(launch, provision.mps, facts));
+  const EnvironmentContext context{settings, facts.name, token, start_time, std::move(seats)};
   StepOrder order;
   ROTA_TRY(order.share, plan_share(launch, facts));
   ROTA_TRY(order.devices, gate_for(launch, instances, facts));

@@ -10,6 +10,7 @@
 #include "gpud/launch/order.h"
 #include "gpud/mig/instances.h"
 #include "gpud/mig/minors.h"
+#include "gpud/mps/access.h"
 #include "gpud/share/driver.h"
 #include "model/node.h"
 
@@ -40,13 +41,18 @@ struct NodeFacts {
   Duration unkillable_after = std::chrono::seconds(30);
 };
 
+/// What was made ready on the node for one run.
+struct Provision {
+  std::vector<MigDevice> instances;  // those of the part, in its order
+  std::vector<MpsAccess> mps;        // one for each of its GPUs, if it asked for a compute share
+};
+
 /// Everything rstepd needs, looked up and spelled out. Fails with launch_failed and the reason when
 /// this node cannot run it: another user's job without being root, a pattern that means nothing.
-/// `instances` are those of the part, in its order.
 Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> cpus,
                             std::vector<std::uint32_t> groups, const NodeFacts& facts,
                             const NodeSettings& settings, WallTime start_time,
-                            const std::vector<MigDevice>& instances = {});
+                            const Provision& provision = {});
 
 /// The value of ROTA_RUN: "n1.3fa94c20/12.0".
 std::string run_token(const NodeFacts& facts, RunId run);

@@ -196,6 +196,10 @@ void look_at_oom_score() {
   is_spared_by_oom_killer = file_read("/proc/self/oom_score_adj").starts_with('-');
 }
 
+void reset_oom_score() {
+  if (is_spared_by_oom_killer) file_write("/proc/self/oom_score_adj", "0");
+}
+
 Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& cgroups,
                    bool cloned) {
   const proto::LaunchRun& launch = order.launch;
@@ -205,7 +209,7 @@ Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& 
   if (!order.cpu_list.empty() && !cgroups.binds_cpus()) set_affinity(order.cpus);
   if (const int error = set_memory_policy(order.memory))
     return node_failed("bind its memory to NUMA nodes", error);
-  if (is_spared_by_oom_killer) file_write("/proc/self/oom_score_adj", "0");
+  reset_oom_score();
   set_limits(launch.payload.limits);
   if (const int error = enter_share(order.share))
     return node_failed("put its part of a GPU before it", error);

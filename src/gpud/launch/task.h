@@ -10,6 +10,8 @@ namespace rota::gpud {
 /// Once per process, before the first task: looks whether this process is spared when memory runs
 /// out (rgpud's unit asks for that), which its tasks must not be.
 void look_at_oom_score();
+/// In a child: it is no longer spared, if we are.
+void reset_oom_score();
 
 /// Why a task could not be started.
 struct Excuse {

@@ -178,5 +178,22 @@ TEST(CliHelp, ErrorsNameThePlaceAndTheOption) {
   EXPECT_EQ(bad_value(on_line, "no number").code, Errc::usage);
 }
 
+TEST(CliParse, AnArgumentThatMayBeLeftOutStandsBehindAnEqualsSign) {
+  static constexpr auto options = std::to_array<Option>({
+      {10, 0, "level", "[N]", "how much", Scope::script},
+      verbose_option,
+  });
+  static constexpr std::array<std::string_view, 1> forms{"[OPTION...] FILE..."};
+  static constexpr Command command{.name = "rtest",
+                                   .synopses = forms,
+                                   .summary = "Does nothing.",
+                                   .options = options,
+                                   .environment_prefix = "ROTA_TEST_"};
+  EXPECT_EQ(parsed(command, "--level 5"), "level= | 5");
+  EXPECT_EQ(parsed(command, "--level=5 x"), "level=5 | x");
+  EXPECT_NE(help_text(command).find("      --level[=N]"), std::string::npos) << help_text(command);
+  EXPECT_NE(usage_text(command).find("[--level[=N]]"), std::string::npos) << usage_text(command);
+}
+
 }  // namespace
 }  // namespace rota::commands

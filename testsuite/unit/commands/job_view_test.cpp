@@ -145,7 +145,8 @@ TEST(JobJson, ARunningJob) {
       R"("segment":null,)"
       R"("gpu_usage":{"sampled_gpu_seconds":7446,"busy_gpu_seconds":6701.4,)"
       R"("energy_joules":1861500,"utilization_percent":93,"memory_bytes":51539607552,)"
-      R"("memory_max_bytes":55834574848,"power_watts":512.5,"idle_seconds":0},"idle_since":null})");
+      R"("memory_max_bytes":55834574848,"power_watts":512.5,"idle_seconds":0},"idle_since":null,)"
+      R"("mps":false,"mps_percent":null})");
 }
 
 TEST(JobJson, AnIdleJob) {
@@ -153,7 +154,7 @@ TEST(JobJson, AnIdleJob) {
   idle.usage.idle_ms = 90'500;
   idle.idle_since = idle.start_time;
   const std::string json = json_of(idle);
-  EXPECT_NE(json.find(R"("idle_seconds":90.5},"idle_since":"2026-11-16T02:01:00Z"})"),
+  EXPECT_NE(json.find(R"("idle_seconds":90.5},"idle_since":"2026-11-16T02:01:00Z",)"),
             std::string::npos)
       << json;
 }
@@ -171,7 +172,19 @@ TEST(JobJson, AWaitingJob) {
       R"("nodelist":"dgx[1-4]","exclude":"dgx2","constraint":"v100&lab",)"
       R"("nodes_min":null,"nodes_max":null,)"
       R"("topology":null,"placement_level":null,"placement":null,"segment":null,"gpu_usage":null,)"
-      R"("idle_since":null})");
+      R"("idle_since":null,"mps":false,"mps_percent":null})");
+}
+
+TEST(JobJson, AShareOfTheCompute) {
+  JobView job = waiting_job();
+  job.spec.task.mps_percent = 40;
+  EXPECT_NE(json_of(job).find(R"("mps":true,"mps_percent":40})"), std::string::npos);
+  EXPECT_EQ(line_of("%{mps}", job), "MPS\n40%\n");
+  EXPECT_NE(job_text(job).find("mps: 40%\n"), std::string::npos);
+  job.spec.task.mps_percent = TaskRequest::mps_by_memory;
+  EXPECT_NE(json_of(job).find(R"("mps":true,"mps_percent":null})"), std::string::npos);
+  EXPECT_EQ(line_of("%{mps}", job), "MPS\nby memory\n");
+  EXPECT_EQ(line_of("[%{mps}]", waiting_job()), "[MPS]\n[]\n");
 }
 
 TEST(JobJson, HowAJobEnded) {

@@ -23,6 +23,7 @@ std::string text_of(const JobSpec& spec) {
     text += format(", {}{} MiB", spec.task.gpu_memory_mib, limit(spec.task.gpu_memory_limit_mib));
   if (spec.task.uses_mig())
     text += format(", mig {}:{}", spec.task.mig_profile, spec.task.mig_count);
+  if (spec.task.uses_mps()) text += ", mps " + mps_text(spec.task);
   if (spec.node.memory_bytes != 0) text += format(", {} bytes", spec.node.memory_bytes);
   if (spec.time_limit_seconds != 0) text += format(", {} s", spec.time_limit_seconds);
   if (spec.is_elastic()) text += format(", up to {} nodes", spec.node_count_max);
@@ -211,6 +212,47 @@ TEST(SubmitOptions, MigInstances) {
   EXPECT_EQ(line("--mig 3g.20gb -g 1"),
             "--mig=3g.20gb and --gpus-per-task contradict each other: MIG instances stand in the "
             "place of GPUs, leave one out");
+}
+
+TEST(SubmitOptions, AShareOfTheComputeByMps) {
+  const std::string start = "job.sh in default, train, 0 nodes, 1 tasks, 1+0 GPUs";
+  EXPECT_EQ(line("-g 0.5 --mps"), start + ", share 500000, mps 50%");
+  EXPECT_EQ(line("-g 0.333 --mps"), start + ", share 333000, mps 34%") << "rounded up";
+  EXPECT_EQ(line("-g 0.25:0.8 --mps"), start + ", share 250000:800000, mps 25%");
+  EXPECT_EQ(line("-g 0.5 --mps=80"), start + ", share 500000, mps 80%");
+  EXPECT_EQ(line("-g 0.5 --mps=80 --mps"), start + ", share 500000, mps 50%") << "the later wins";
+  EXPECT_EQ(line("-g 1 --mps"), start + ", mps 100%");
+  EXPECT_EQ(line("--gpu-memory 9G --mps"), start + ", 9216 MiB, mps by memory");
+  EXPECT_EQ(line("--gpu-memory 9G --mps=7"), start + ", 9216 MiB, mps 7%");
+  EXPECT_EQ(line("-G 2 -n 2 --mps"),
+            "job.sh in default, train, 0 nodes, 2 tasks, 1+0 GPUs, mps 100%");
+  EXPECT_EQ(job("#!/bin/sh\n#ROTA --mps -g 0.2\n", {}, ""), start + ", share 200000, mps 20%");
+  for (const char* on : {"ROTA_SUBMIT_MPS=yes", "ROTA_SUBMIT_MPS=true"})
+    EXPECT_EQ(job("", {on}, "-g 0.2"), start + ", share 200000, mps 20%");
+  for (const char* off : {"ROTA_SUBMIT_MPS=no", "ROTA_SUBMIT_MPS=", "ROTA_SUBMIT_MPS=false"})
+    EXPECT_EQ(job("", {off}, "-g 0.2"), start + ", share 200000");
+  EXPECT_EQ(job("", {"ROTA_SUBMIT_MPS=1"}, "-g 0.2"), start + ", share 200000, mps 1%");
+  for (const char* bad : {"0", "101", "-1", "50%", "half", "4294967346"})
+    EXPECT_EQ(
+        line(std::string("-g 0.5 --mps=") + bad),
+        format("--mps: '{}' is no share of a GPU's compute; write 1 to 100 percent, or nothing "
+               "for as much as the part of the GPU is",
+               bad));
+  EXPECT_EQ(
+      line("--mps"),
+      "--mps is a share of a GPU's compute: ask for a GPU or a part of one as well, with -g 1, "
+      "-g 0.5 or --gpu-memory=20G");
+  for (const char* two : {"-g 2 --mps", "-g 0.5 --gpu-devices 2 --mps", "-G 2 --mps"})
+    EXPECT_EQ(line(two),
+              "--mps is for at most one GPU per task, and this asks for 2: a program speaks to one "
+              "MPS daemon, and each serves one GPU");
+  EXPECT_EQ(line("--gpus-per-node 1 --mps"),
+            "--mps is a share of the GPU of each task, and 1 GPU of a node would be for all of its "
+            "tasks: give -g 1 or -g 0.5");
+  EXPECT_EQ(
+      line("--mig 3g.20gb --mps"),
+      "--mps and --mig contradict each other: a MIG instance has compute of its own, leave one "
+      "out");
 }
 
 TEST(SubmitOptions, PartsOfGpusWithALimitAbove) {

@@ -4,6 +4,7 @@
 // Uses no declaration of ours: names, numbers and layouts are those of the public driver API.
 #include <dlfcn.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -367,6 +368,69 @@ static void test_processes(void) {
   waitpid(replaced, NULL, 0);
 }
 
+// ---- MPS: the daemon of `mps_control`, and clients in children ----
+
+static const char mps_control[] = TEST_FAKEGPU_DIR "/nvidia-cuda-mps-control";
+
+static bool is_listed_as(const char* list) {
+  unsigned char entries[64 * 24];
+  unsigned int count = 64;
+  void* device = NULL;
+  in(nvml, "nvmlDeviceGetHandleByIndex_v2")(1u, &device);
+  if (in(nvml, list)(device, &count, entries) != 0) return false;
+  for (unsigned int i = 0; i < count; ++i) {
+    uint32_t pid = 0;
+    memcpy(&pid, entries + i * 24, sizeof pid);
+    if (pid == (uint32_t)getpid()) return true;
+  }
+  return false;
+}
+
+// The multiprocessors that it sees, with 100 more if NVML lists it as an ordinary process.
+static int use_mps(void) {
+  int multiprocessors = 0;
+  void* context = NULL;
+  if (call("cuInit")(0) != 0 || call("cuCtxCreate_v2")(&context, 0u, 1) != 0) return 255;
+  call("cuDeviceGetAttribute")(&multiprocessors, 16, 1);
+  const bool is_plain = is_listed_as("nvmlDeviceGetComputeRunningProcesses_v3");
+  if (is_plain == is_listed_as("nvmlDeviceGetMPSComputeRunningProcesses_v3")) return 254;
+  return multiprocessors + (is_plain ? 100 : 0);
+}
+
+// What the control program ends with, given these words and this line.
+static int mps_says(const char* words, const char* line) {
+  char command[1024];
+  snprintf(command, sizeof command, "printf '%s' | '%s' %s >/dev/null 2>&1", line, mps_control,
+           words);
+  const int status = system(command);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void test_mps(void) {
+  char directory[] = "/tmp/rota-cuda-mps-XXXXXX";
+  if (mkdtemp(directory) == NULL) exit(1);
+  setenv("CUDA_MPS_PIPE_DIRECTORY", directory, 1);
+  setenv("CUDA_MPS_LOG_DIRECTORY", directory, 1);
+  IS_NUMBER(mps_says("", "get_server_list\\n"), 1, "no daemon yet");
+  setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50", 1);
+  IS_NUMBER(in_child(use_mps), 180, "without one, a process is an ordinary one, and has no bound");
+  IS_NUMBER(mps_says("-d", ""), 0, "a daemon");
+  IS_NUMBER(mps_says("-d", ""), 1, "  and no second one");
+  IS_NUMBER(mps_says("", "get_server_list\\n"), 0, "  which answers");
+  IS_NUMBER(in_child(use_mps), 40, "its client sees half of the multiprocessors");
+  setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "1", 1);
+  IS_NUMBER(in_child(use_mps), 1, "or one of them");
+  unsetenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+  IS_NUMBER(in_child(use_mps), 80, "or all");
+  IS_NUMBER(mps_says("", "quit\\n"), 0, "it quits");
+  IS_NUMBER(in_child(use_mps), 180, "  and nobody is its client");
+  char command[256];
+  snprintf(command, sizeof command, "rm -r '%s'", directory);
+  OK(system(command) == 0, "its files are its directory's");
+  unsetenv("CUDA_MPS_PIPE_DIRECTORY");
+  unsetenv("CUDA_MPS_LOG_DIRECTORY");
+}
+
 static void test_names(void) {
   void* function = NULL;
   int status = -1;
@@ -414,6 +478,7 @@ int main(void) {
   test_visible();
   test_order();
   test_mig();
+  test_mps();
   test_processes();  // children that start the driver themselves: before we do
   test_start();
   test_device();

@@ -168,5 +168,24 @@ TEST(Environment, RepeatedNumbersAreFolded) {
   EXPECT_EQ(repeated_list({1, 2, 2, 1, 1}), "1,2(x2),1(x2)");
 }
 
+TEST(Environment, AClientOfMpsFindsTheDaemonOfItsOwnGpu) {
+  Env env;
+  env.launch.payload.environment = {"CUDA_MPS_PIPE_DIRECTORY=/mine",
+                                    "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=100",
+                                    "CUDA_MPS_LOG_DIRECTORY=/mine", "CUDA_MPS_CLIENT_PRIORITY=1"};
+  EXPECT_EQ(with(env.job(), "CUDA_"), "MPS_CLIENT_PRIORITY=1\n") << "a job's own daemon is gone";
+  EXPECT_EQ(with(env.task(0), "CUDA_MPS"), "");
+  const std::vector<MpsSeat> seats = {{{"GPU-a", "/s/a/pipe", "/s/a/log"}, 30},
+                                      {{"GPU-b", "/s/b/pipe", "/s/b/log"}, 70}};
+  const auto of = [&](std::uint32_t local) {
+    return with(task_environment(env.launch, {env.settings, "n2", "", {}, seats}, local),
+                "CUDA_MPS_");
+  };
+  EXPECT_EQ(of(0),
+            "ACTIVE_THREAD_PERCENTAGE=30\nLOG_DIRECTORY=/s/a/log\nPIPE_DIRECTORY=/s/a/pipe\n");
+  EXPECT_EQ(of(1),
+            "ACTIVE_THREAD_PERCENTAGE=70\nLOG_DIRECTORY=/s/b/log\nPIPE_DIRECTORY=/s/b/pipe\n");
+}
+
 }  // namespace
 }  // namespace rota::gpud

@@ -238,6 +238,28 @@ TEST(InventoryNvml, OldDriverIsAskedTheOldWay) {
   EXPECT_EQ(usage_text(gpus, *nvml->usage()), "0: 0% 0 MiB 0\n1: 0% 3072 MiB 1\n");
 }
 
+TEST(InventoryNvml, ClientsOfMpsAreProcessesToo) {
+  for (const char* driver : {"535.183.01", "470.256.02"}) {
+    const FakeNode node("dgx1-v100-32gb", "driver_version: 535.183.01",
+                        std::string("driver_version: ") + driver);
+    setenv("ROTA_FAKEGPU_COUNT", "1", 1);
+    node.tool("add-process 0 4711 3GiB mps");
+    node.tool("add-process 0 4712 1GiB");
+    node.tool("add-process 0 4711 1GiB graphics");
+    const auto nvml = opened();
+    const auto gpus = gpus_of(*nvml);
+    const auto processes = nvml->processes(gpus[0].uuid);
+    ASSERT_TRUE(processes) << processes.error().message();
+    EXPECT_EQ(*processes, (std::vector<GpuProcess>{{4711, 3 * 1024 * mib}, {4712, 1024 * mib}}))
+        << "each once, by the most that any list says";
+    // A driver that does not tell has none.
+    for (const char* form : {"", "_v2", "_v3"})
+      node.tool(std::string("fail nvmlDeviceGetMPSComputeRunningProcesses") + form + " 3");
+    EXPECT_EQ(nvml->processes(gpus[0].uuid)->size(), 2u);
+    EXPECT_EQ(nvml->processes(gpus[0].uuid)->front(), (GpuProcess{4711, 1024 * mib}));
+  }
+}
+
 TEST(InventoryNvml, ANodeMayHaveTwoModels) {
   const FakeNode node("mixed-v100-a10");
   const auto nvml = opened();

@@ -345,8 +345,15 @@ class MigSteps : public MigKeeperTest {
     Steps::Events events;
     events.started = [this](RunId, WallTime) { told += "started; "; };
     events.ended = [this](RunId, const RunEnd& end) { told += describe(end); };
-    events.prepare = [this](const proto::LaunchRun& run, Steps::Events::Prepared prepared) {
-      rgpud.keeper->prepare(run.run, run.part.mig, run.gpu_uuids, mono_now(), std::move(prepared));
+    events.prepare = [this](const proto::LaunchRun& run, const Steps::Events::Groups&,
+                            Steps::Events::Prepared prepared) {
+      rgpud.keeper->prepare(run.run, run.part.mig, run.gpu_uuids, mono_now(),
+                            [prepared](Result<std::vector<MigDevice>> instances) {
+                              if (!instances) return prepared(std::move(instances).error());
+                              Provision provision;
+                              provision.instances = *std::move(instances);
+                              prepared(std::move(provision));
+                            });
     };
     events.release = [this](RunId run) { rgpud.keeper->release(run, mono_now()); };
     steps.emplace(rgpud.io.get_executor(), *std::move(spool), facts, StepHarness::program(),

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <map>
+
 namespace rota::gpud {
 namespace {
 
@@ -26,7 +28,7 @@ proto::LaunchRun sample(LaunchMode mode, std::uint32_t tasks) {
 }
 
 Result<StepOrder> plan(proto::LaunchRun launch, std::vector<std::uint32_t> cpus = {},
-                       bool binds_cpus = true) {
+                       bool binds_cpus = true, const Provision& provision = {}) {
   NodeFacts facts;
   facts.name = "n1";
   facts.boot_id = "boot";
@@ -44,7 +46,8 @@ Result<StepOrder> plan(proto::LaunchRun launch, std::vector<std::uint32_t> cpus 
   }
   NodeSettings settings;
   settings.kill_wait_ms = 77;
-  return plan_step(std::move(launch), std::move(cpus), {5, 6}, facts, settings, WallTime{1});
+  return plan_step(std::move(launch), std::move(cpus), {5, 6}, facts, settings, WallTime{1},
+                   provision);
 }
 
 /// "out>/w/a err>/w/b+": the sign tells whether the file is appended to.
@@ -224,6 +227,43 @@ TEST(Plan, ALimitAboveTheShare) {
   ASSERT_TRUE(memory);
   EXPECT_EQ(memory->share.gpus[0].request_bytes >> 20, 1000u);
   EXPECT_EQ(memory->share.gpus[0].limit_bytes >> 20, 2000u);
+}
+
+/// The percent of the first task, or why there is none.
+std::string compute_share(const TaskRequest& asked, const std::vector<MpsAccess>& doors) {
+  auto launch = sample(LaunchMode::tasks, 1);
+  launch.gpu_uuids = {gpu_uuids[0]};
+  launch.spec.task = asked;
+  launch.spec.task.gpu_count = 1;
+  launch.part.gpu_memory_mib = asked.gpu_memory_mib;
+  Provision provision;
+  provision.mps = doors;
+  const auto order = plan(std::move(launch), {}, true, provision);
+  if (!order) return order.error().detail;
+  constexpr std::string_view name = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=";
+  for (const std::string& variable : order->tasks.front().environment)
+    if (variable.starts_with(name)) return variable.substr(name.size());
+  return "none";
+}
+
+TEST(Plan, AShareOfTheCompute) {
+  const std::vector<MpsAccess> doors = {{gpu_uuids[1], "/b/pipe", "/b/log"},
+                                        {gpu_uuids[0], "/a/pipe", "/a/log"}};
+  TaskRequest asked;
+  EXPECT_EQ(compute_share(asked, doors), "none");
+  asked.mps_percent = 30;
+  EXPECT_EQ(compute_share(asked, doors), "30");
+  EXPECT_EQ(compute_share(asked, {doors[0]}), "this node has no MPS daemon for " + gpu_uuids[0]);
+  asked.mps_percent = TaskRequest::mps_by_memory;
+  for (const auto& [mib, percent] : std::map<std::uint32_t, std::string>{{1, "1"},
+                                                                         {8128, "26"},
+                                                                         {16'255, "50"},
+                                                                         {16'256, "51"},
+                                                                         {32'510, "100"},
+                                                                         {40'000, "100"}}) {
+    asked.gpu_memory_mib = mib;
+    EXPECT_EQ(compute_share(asked, doors), percent) << mib << " of 32510 MiB";
+  }
 }
 
 }  // namespace

@@ -169,8 +169,10 @@ StepHarness::Started StepHarness::start(proto::LaunchRun launch, std::vector<std
                                         std::vector<std::uint32_t> cpus) {
   Started started;
   started.run = launch.run;
+  Provision provision;
+  provision.instances = instances_;
   auto order = plan_step(std::move(launch), std::move(cpus), std::move(groups), facts_, settings_,
-                         wall_now(), instances_);
+                         wall_now(), provision);
   EXPECT_TRUE(order) << order.error().message();
   auto record = spool_->create(*order);
   EXPECT_TRUE(record) << record.error().message();

@@ -234,6 +234,10 @@ static void obey(char* line, char** arguments) {
     printf("%d\n", CALL(cuMemPoolSetAttribute)(pool, 4, &all));
   } else if (strcmp(how, "memory") == 0) {
     show_memory();
+  } else if (strcmp(how, "attribute") == 0) {
+    int value = 0;
+    const int code = CALL(cuDeviceGetAttribute)(&value, n, 0);
+    printf("%d %d\n", code, value);
   } else if (strcmp(how, "total") == 0) {
     size_t bytes = 0;
     const int code = CALL2(cuDeviceTotalMem)(&bytes, n);

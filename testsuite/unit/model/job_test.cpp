@@ -8,6 +8,8 @@
 #include <set>
 #include <vector>
 
+#include "common/format.h"
+
 namespace rota {
 namespace {
 
@@ -327,6 +329,61 @@ TEST(ValidateSpec, ALimitStandsAboveAPartOfAGpu) {
                     "or more, and at most 16777216"));
   EXPECT_EQ(after(0, 500'000, 0, 0),
             wrong("a limit stands above a part of a GPU: ask for a part as well"));
+}
+
+TEST(ValidateSpec, AShareOfTheComputeIsOfOneGpu) {
+  const auto after = [](std::uint32_t gpus, std::uint8_t percent, const auto& more) {
+    return spec_after([&](JobSpec& spec) {
+      spec.task.gpu_count = gpus;
+      spec.task.mps_percent = percent;
+      more(spec);
+    });
+  };
+  const auto nothing = [](JobSpec&) {};
+  const auto wrong = [](const std::string& why) { return "invalid job: " + why; };
+  EXPECT_EQ(after(1, 1, nothing), "good");
+  EXPECT_EQ(after(1, 100, nothing), "good");
+  const auto by_memory = [](JobSpec& spec) { spec.task.gpu_memory_mib = 9; };
+  EXPECT_EQ(after(1, TaskRequest::mps_by_memory, by_memory), "good");
+  for (const int percent : {101, int{TaskRequest::mps_by_memory}})
+    EXPECT_EQ(
+        after(1, static_cast<std::uint8_t>(percent), nothing),
+        wrong(format("the compute share by MPS in percent is {}, it must be 1 to 100", percent)));
+  for (const std::uint32_t gpus : {0u, 2u})
+    EXPECT_EQ(after(gpus, 50, nothing),
+              wrong(format("a compute share by MPS is for tasks with one GPU or a part of one, and "
+                           "these have {}",
+                           gpus)));
+  EXPECT_EQ(after(0, 50, [](JobSpec& spec) { spec.node.gpu_count = 1; }),
+            wrong("a compute share by MPS is of the GPU of each task: give none per node"));
+  EXPECT_EQ(
+      after(0, 50,
+            [](JobSpec& spec) {
+              spec.task.mig_profile = "1g.5gb";
+              spec.task.mig_count = 1;
+            }),
+      wrong("a compute share by MPS and MIG instances are asked for together: leave one out"));
+}
+
+TEST(ValidateSpec, AScriptHasOneGpuToShare) {
+  JobSpec spec;
+  spec.task.gpu_count = 1;
+  spec.task.mps_percent = 50;
+  JobPayload payload;
+  payload.mode = LaunchMode::batch;
+  EXPECT_TRUE(validate(spec, payload));
+  spec.task_count = 2;
+  const auto refused = validate(spec, payload);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(),
+            "invalid job: a compute share by MPS is of one GPU, and a script has those of all 2 "
+            "tasks; run a command for each task instead (rsubmit ... -- COMMAND), or one task on "
+            "each node");
+  spec.node_count = 2;
+  EXPECT_TRUE(validate(spec, payload));
+  spec.node_count = 0;
+  payload.mode = LaunchMode::tasks;
+  EXPECT_TRUE(validate(spec, payload));
 }
 
 }  // namespace
