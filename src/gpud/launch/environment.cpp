@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "common/assert.h"
 #include "common/format.h"
 #include "common/hostlist.h"
 #include "common/units.h"
@@ -16,7 +17,7 @@ namespace {
 
 /// Every name that a job of ours or of Slurm's may carry after its prefix. From the submitter's
 /// environment they are dropped: they speak of the job from which this one was submitted.
-constexpr std::array<std::string_view, 63> job_names = {"ARRAY_JOB_ID",
+constexpr std::array<std::string_view, 64> job_names = {"ARRAY_JOB_ID",
                                                         "ARRAY_TASK_COUNT",
                                                         "ARRAY_TASK_ID",
                                                         "ARRAY_TASK_MAX",
@@ -29,6 +30,7 @@ constexpr std::array<std::string_view, 63> job_names = {"ARRAY_JOB_ID",
                                                         "GPUS_ON_NODE",
                                                         "GPUS_PER_NODE",
                                                         "GPUS_PER_TASK",
+                                                        "GPU_FRACTION",
                                                         "GTIDS",
                                                         "JOBID",
                                                         "JOB_ACCOUNT",
@@ -108,6 +110,8 @@ class Variables {
   }
   template <class Value>
   void rota(std::string_view name, const Value& value) {
+    // Else a job that is submitted from within this one would carry it on.
+    ROTA_ASSERT(std::binary_search(job_names.begin(), job_names.end(), name));
     list_.push_back(format("ROTA_{}={}", name, value));
   }
   template <class Value>

@@ -16,6 +16,7 @@
 #include "common/format.h"
 #include "common/log.h"
 #include "common/units.h"
+#include "gpud/launch/process_tree.h"
 #include "proto/codec.h"
 
 namespace rota::gpud {
@@ -68,17 +69,6 @@ std::string read_plain(const std::string& path) {
   char text[32];
   const ssize_t size = ::read(file.get(), text, sizeof text);
   return size > 0 ? std::string(text, static_cast<std::size_t>(size)) : std::string();
-}
-
-/// When it was started: the 22nd field of /proc/PID/stat; 0 when there is no such process.
-std::uint64_t start_time_of(pid_t pid) {
-  const std::string text = file_read(format("/proc/{}/stat", pid));
-  std::size_t at = text.rfind(')');
-  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
-  if (at == std::string::npos) return 0;
-  const std::size_t end = text.find(' ', at + 1);
-  const auto ticks = number_parse(text.substr(at + 1, end - at - 1), UINT64_MAX);
-  return ticks ? *ticks : 0;
 }
 
 bool is_run_by(pid_t pid, std::uint32_t uid) {
@@ -162,8 +152,9 @@ std::optional<MpsProcess> MpsPlace::find(std::uint32_t uid) const {
   process.pid = static_cast<pid_t>(*number);
   // First the descriptor, then what /proc says of the number: it is the same one while that lives.
   process.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
-  process.start_time = start_time_of(process.pid);
-  if (!is_run_by(process.pid, uid) || !is_started_for(process.pid, pipe_directory()) ||
+  const auto name = process_name(process.pid);
+  if (name) process.start_time = name->start_ticks;
+  if (!name || !is_run_by(process.pid, uid) || !is_started_for(process.pid, pipe_directory()) ||
       !process.is_alive())
     return std::nullopt;
   return process;

@@ -99,7 +99,8 @@ TEST(SubmitOptions, SayHowItIsServed) {
   EXPECT_EQ(line("--preemptible --non-preemptible"),
             "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs, not preemptible");
   EXPECT_EQ(line("--preemptibility semi -N 2-4"),
-            "job.sh in default, train, 2 nodes, 2 tasks, 0+0 GPUs, preemptible in part");
+            "job.sh in default, train, 2 nodes, 2 tasks, 0+0 GPUs, up to 4 nodes, preemptible in "
+            "part");
   EXPECT_EQ(line("--background -G 2"),
             "job.sh in default, train, 0 nodes, 1 tasks, 2+0 GPUs, in the background");
   EXPECT_EQ(line("--background --interactive"),

@@ -40,7 +40,8 @@ TEST(ProcessOwner, DescendsFromItsRstepd) {
     dup2(out[1], 1);
     for (const int end : {in[1], out[0]}) close(end);
     setenv("ROTA_RUN", "n1.3fa9/99.0", 1);  // what a job says of itself does not count
-    execl("/bin/sh", "sh", "-c", "cat >/dev/null & echo $!; wait", "12.3", nullptr);
+    // What a shell puts in the background reads /dev/null, unless it is told otherwise.
+    execl("/bin/sh", "sh", "-c", "exec 3<&0; cat <&3 >/dev/null & echo $!; wait", "12.3", nullptr);
     _exit(127);
   }
   close(in[0]);

@@ -145,8 +145,17 @@ TEST(ValidateSpec, NamesTheFieldThatIsWrong) {
             "invalid job: the queue has a control character at byte 2");
   EXPECT_EQ(spec_after([](JobSpec& s) { s.priority = -1; }),
             "invalid job: the priority is -1, it must be 1 to 1000000, or 0 for its kind's");
-  EXPECT_EQ(spec_after([](JobSpec& s) { s.preemptibility = static_cast<Preemptibility>(3); }),
-            "invalid job: whether it may be preempted is none of by kind, yes, no");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.preemptibility = static_cast<Preemptibility>(4); }),
+            "invalid job: whether it may be preempted is none of by kind, yes, no, semi");
+  EXPECT_EQ(spec_after([](JobSpec& s) { s.preemptibility = Preemptibility::semi; }),
+            "invalid job: semi-preemptible is a job that can do with fewer nodes: ask for a "
+            "range, such as -N 4-8");
+  EXPECT_EQ(spec_after([](JobSpec& s) {
+              s.background = true;
+              s.preemptibility = Preemptibility::no;
+            }),
+            "invalid job: a job in the background gives way to all others: it is of kind train and "
+            "preemptible");
   EXPECT_EQ(spec_after([](JobSpec& s) { s.task_count = 0; }),
             "invalid job: the number of tasks is 0, it must be 1 to 1000000");
   EXPECT_EQ(spec_after([](JobSpec& s) { s.node_count = 5; }),

@@ -137,7 +137,7 @@ TEST(Scenario, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(play("- submit: {name: x, priority: hihg}").substr(0, 41),
             "s.yaml:5:31: priority must be a number fr");
   EXPECT_EQ(play("- submit: {name: x, preemptible: maybe}"),
-            "s.yaml:5:34: preemptible must be yes or no");
+            "s.yaml:5:34: preemptible must be yes, no or semi");
   EXPECT_EQ(play("- submit: {name: x, runs: 2h, limit: 1h}"),
             "s.yaml:5:38: limit is shorter than 'runs:', which must be given");
   EXPECT_EQ(play("- submit: {name: x, nodes: 2}").substr(0, 24), "s.yaml:5:11: 2 nodes for");
