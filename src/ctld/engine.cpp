@@ -264,6 +264,7 @@ void Engine::put_allocation(const Job& job, const NodePart& part, WallTime start
   for (const auto gpu : gpus)
     row.gpu_uuids.push_back(nodes_.at(part.node).inventory.gpus.at(gpu).uuid);
   row.gpu_amount = part.gpu_amount();
+  row.is_charged = !job.spec.background;
   row.cpu_count = part.cpu_count;
   row.memory_bytes = part.memory_bytes;
   row.start = start;

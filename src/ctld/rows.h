@@ -81,6 +81,7 @@ struct AllocationPut {
   WallTime end;              // never: still held
   std::int64_t held_ms = 0;  // by the monotonic clock, once it has ended
   RunUsage usage;            // the same: what it did with its GPUs there
+  bool is_charged = true;    // to its project: not what only fills gaps
 };
 
 /// One project, department, queue or user of the organisation.

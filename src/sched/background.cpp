@@ -2,74 +2,137 @@
 #include "sched/background.h"
 
 #include <algorithm>
+#include <set>
 
 #include "sched/place.h"
 
 namespace rota::sched {
 namespace {
 
-/// What a node has besides jobs in the background that have not been told to leave.
+using Resident = FleetNode::Resident;
+
+/// It has something there and has not been told to leave.
+bool is_in_background(const World& world, const Resident& resident) {
+  const SchedJob& job = world.job(resident.task.job);
+  return job.background && is_active(job.state(resident.task.task));
+}
+
+bool has_part_of(const Resident& resident, std::uint32_t shared) {
+  return std::find(resident.spot.shared.begin(), resident.spot.shared.end(), shared) !=
+         resident.spot.shared.end();
+}
+
+/// What is free of a node, and comes free by those who leave anyhow, less what is promised. Below
+/// 0: so much is still to be given back.
 struct Spare {
   std::int64_t gpus = 0, cpu_milli = 0, memory_bytes = 0, tasks = 0;
-  bool promises_parts = false;  // of GPUs: whoever has something of one is in the way
+  bool has_promise = false;
 
   bool is_enough() const { return gpus >= 0 && cpu_milli >= 0 && memory_bytes >= 0 && tasks >= 0; }
 };
 
-bool is_in_background(const World& world, const FleetNode::Resident& resident) {
-  return world.job(resident.task.job).background &&
-         is_active(world.job(resident.task.job).state(resident.task.task));
+/// Whole GPUs among those that are promised, and among those that others are leaving. A part that
+/// goes beside others' needs none.
+struct WholeGpus {
+  std::int64_t promised = 0, leaving = 0;
+};
+
+WholeGpus whole_gpus(const World& world, const FleetNode& node) {
+  WholeGpus gpus;
+  for (const Resident& resident : node.residents) {
+    if (resident.stay == Stay::promised) gpus.promised += resident.demand->whole_gpus();
+    if (resident.stay != Stay::leaving || is_in_background(world, resident)) continue;
+    for (const std::uint32_t gpu : resident.spot.gpus) gpus.leaving += !node.is_absent(gpu);
+  }
+  for (const SharedGpu& gpu : node.shared) {
+    if (gpu.members == 0 || gpu.is_fixed) continue;
+    if (gpu.members == gpu.members_promised) ++gpus.promised;
+    const bool is_kept =
+        std::any_of(node.residents.begin(), node.residents.end(), [&](const Resident& resident) {
+          return has_part_of(resident, gpu.id) && is_in_background(world, resident);
+        });
+    if (gpu.all_leaving() && !is_kept && !(gpu.gpu && node.is_absent(*gpu.gpu))) ++gpus.leaving;
+  }
+  return gpus;
 }
 
-/// GPUs that it has, or has parts of.
-std::int64_t gpus_of(const FleetNode::Resident& resident) {
-  return static_cast<std::int64_t>(resident.spot.gpus.size() + resident.spot.shared.size());
-}
-
-/// What is free, and comes free by those who leave anyhow, less what is promised. Below 0: that
-/// much is still to be given back.
 Spare spare_on(const World& world, const FleetNode& node) {
-  Spare spare{node.gpus_idle, node.cpu_idle, node.memory_idle, node.tasks_idle, false};
   Spare leaving, promised;
-  for (const FleetNode::Resident& resident : node.residents) {
+  for (const Resident& resident : node.residents) {
     const bool is_promised = resident.stay == Stay::promised;
     if (!is_promised && (resident.stay != Stay::leaving || is_in_background(world, resident)))
       continue;
     Spare& sum = is_promised ? promised : leaving;
-    sum.gpus += is_promised ? resident.demand->devices : gpus_of(resident);
     sum.cpu_milli += resident.demand->cpu_milli;
     sum.memory_bytes += resident.demand->memory_bytes;
     ++sum.tasks;
-    spare.promises_parts = spare.promises_parts || (is_promised && resident.demand->is_shared());
   }
+  const WholeGpus gpus = whole_gpus(world, node);
   // What leaves is for who was promised it; the rest of it is not there yet.
-  const auto settle = [](std::int64_t& free, std::int64_t comes, std::int64_t goes) {
-    free -= std::max<std::int64_t>(0, goes - comes);
+  const auto spare = [](std::int64_t idle, std::int64_t comes, std::int64_t goes) {
+    return idle - std::max<std::int64_t>(0, goes - comes);
   };
-  settle(spare.gpus, leaving.gpus, promised.gpus);
-  settle(spare.cpu_milli, leaving.cpu_milli, promised.cpu_milli);
-  settle(spare.memory_bytes, leaving.memory_bytes, promised.memory_bytes);
-  settle(spare.tasks, leaving.tasks, promised.tasks);
-  return spare;
+  return {spare(node.gpus_idle, gpus.leaving, gpus.promised),
+          spare(node.cpu_idle, leaving.cpu_milli, promised.cpu_milli),
+          spare(node.memory_idle, leaving.memory_bytes, promised.memory_bytes),
+          spare(node.tasks_idle, leaving.tasks, promised.tasks), promised.tasks > 0};
 }
 
-/// The last that came of those on the node; none: there is no such.
+/// Of those on the node that `is_meant`, the last that came; none: there is no such.
+template <class IsMeant>
 std::optional<std::uint32_t> youngest_on(const World& world, const FleetNode& node,
-                                         bool with_gpus) {
+                                         IsMeant is_meant) {
   std::optional<std::uint32_t> found;
-  for (const FleetNode::Resident& resident : node.residents) {
-    if (!is_in_background(world, resident) || (with_gpus && gpus_of(resident) == 0)) continue;
+  for (const Resident& resident : node.residents) {
+    if (!is_in_background(world, resident) || !is_meant(resident)) continue;
     const std::uint32_t job = resident.task.job;
     if (!found || world.job(job).id > world.job(*found).id) found = job;
   }
   return found;
 }
 
+/// Whether this GPU has no room for its users, those to whom a part of it is promised, and who has
+/// a part of it in the background.
+bool is_crowded(const World& world, const FleetNode& node, const SharedGpu& gpu) {
+  if (gpu.members_promised == 0) return false;
+  std::int64_t mib = 0;
+  SliceMask in_background = 0;
+  for (const Resident& resident : node.residents) {
+    const bool gives_way = is_in_background(world, resident);
+    if (resident.stay == Stay::leaving && !gives_way) continue;
+    for (std::size_t i = 0; i < resident.spot.shared.size(); ++i) {
+      if (resident.spot.shared[i] != gpu.id) continue;
+      mib += resident.demand->share_mib(node.gpu_memory_mib);
+      if (gives_way && resident.demand->is_cut()) in_background |= resident.spot.cuts[i].mask();
+    }
+  }
+  return gpu.is_cut ? (in_background & gpu.cut_promised) != 0 : mib > node.gpu_memory_mib;
+}
+
+/// The next that has to leave this node; none: nobody is in the way.
+std::optional<std::uint32_t> next_in_the_way(const World& world, const FleetNode& node) {
+  const Spare spare = spare_on(world, node);
+  if (!spare.has_promise) return std::nullopt;
+  for (const SharedGpu& gpu : node.shared) {
+    if (!is_crowded(world, node, gpu)) continue;
+    const auto job = youngest_on(
+        world, node, [&gpu](const Resident& resident) { return has_part_of(resident, gpu.id); });
+    if (job) return job;
+  }
+  if (spare.gpus < 0) {
+    const auto job = youngest_on(world, node, [](const Resident& resident) {
+      return !resident.spot.gpus.empty() || !resident.spot.shared.empty();
+    });
+    if (job) return job;
+  }
+  if (spare.is_enough()) return std::nullopt;
+  return youngest_on(world, node, [](const Resident&) { return true; });
+}
+
 std::uint32_t promised_on(const FleetNode& node) {
-  const auto at = std::find_if(
-      node.residents.begin(), node.residents.end(),
-      [](const FleetNode::Resident& resident) { return resident.stay == Stay::promised; });
-  return at->task.job;
+  return std::find_if(node.residents.begin(), node.residents.end(),
+                      [](const Resident& resident) { return resident.stay == Stay::promised; })
+      ->task.job;
 }
 
 /// A gang goes as a whole.
@@ -80,13 +143,32 @@ void leave(World& world, std::uint32_t index, std::uint32_t taker) {
   world.note_displaced({index, taker, Action::give_way});
 }
 
+/// Its minimum, and then node by node. Why there is no more of it, or nothing: it has all.
+std::optional<WaitCause> start_one(World& world, std::uint32_t index) {
+  for (;;) {
+    const SchedJob& job = world.job(index);
+    const auto tasks = tasks_to_place(job);
+    if (tasks.empty()) return std::nullopt;
+    const auto freed_before = world.fleet.freed_count();
+    const Placed placed = place(world, index, tasks, {.only_spare = true});
+    if (!placed) {
+      world.fleet.forget_freed(freed_before);
+      return WaitCause{.kind = WaitCause::Kind::resources,
+                       .placed = placed.most,
+                       .wanted = static_cast<std::uint32_t>(tasks.size())};
+    }
+    if (job.started == never) world.set_started(index, world.now);
+  }
+}
+
 }  // namespace
 
 bool fits_spare(const World& world, const FleetNode& node, const Demand& demand) {
   if (!fits_now(node, demand)) return false;
   const Spare spare = spare_on(world, node);
-  if (spare.promises_parts && demand.gpu != Demand::Gpu::none) return false;
-  return spare.gpus >= demand.devices && spare.cpu_milli >= demand.cpu_milli &&
+  // Of which GPU a part is promised is known only when it is there.
+  if (demand.is_shared() && spare.has_promise) return false;
+  return spare.gpus >= demand.whole_gpus() && spare.cpu_milli >= demand.cpu_milli &&
          spare.memory_bytes >= demand.memory_bytes && spare.tasks >= 1;
 }
 
@@ -97,40 +179,29 @@ void make_way(World& world) {
       if (is_active(task.state)) nodes.insert(task.spot.node);
   for (const NodeIndex index : nodes) {
     const FleetNode& node = world.fleet.at(index);
-    for (;;) {
-      const Spare spare = spare_on(world, node);
-      // Which GPU a part is promised of is not known before it is free.
-      if (spare.is_enough() && !spare.promises_parts) break;
-      const bool only_parts = spare.is_enough();
-      const auto job = youngest_on(world, node, only_parts || spare.gpus < 0);
-      if (!job) break;
-      leave(world, *job, promised_on(node));
-    }
+    while (const auto job = next_in_the_way(world, node)) leave(world, *job, promised_on(node));
   }
 }
 
 void start_background(World& world) {
   world.refresh();
   const std::set<JobKey> waiting = world.background().waiting;  // those that start leave it
+  // Of one shape that found no room the others find none either. Not remembered beyond the pass:
+  // others find room where these do not.
+  std::set<const JobShape*> failed;
   for (const JobKey& key : waiting) {
     const SchedJob& job = world.job(key.job);
     if (job.preempts_after > world.now) {
       world.look_again_at(job.preempts_after);
       continue;
     }
-    const auto tasks = tasks_to_place(job);
-    WaitCause cause{.kind = WaitCause::Kind::resources,
-                    .wanted = static_cast<std::uint32_t>(tasks.size())};
-    if (!world.found_no_room(job.shape.get())) {
-      const auto freed_before = world.fleet.freed_count();
-      const Placed placed = place(world, key.job, tasks, {.only_spare = true});
-      if (placed) {
-        if (job.started == never) world.set_started(key.job, world.now);
-        continue;
-      }
-      cause.placed = placed.most;
-      world.fleet.forget_freed(freed_before);
-      world.note_no_room(job.shape.get());
+    const bool is_whole = job.tasks.empty();
+    WaitCause cause{.kind = WaitCause::Kind::resources, .wanted = job.task_count()};
+    if (!is_whole || !failed.contains(job.shape.get())) {
+      const auto missing = start_one(world, key.job);
+      if (!missing) continue;
+      if (is_whole && !has_placed(job)) failed.insert(job.shape.get());
+      cause = *missing;
     }
     world.set_cause(key.job, cause);
   }

@@ -196,7 +196,8 @@ std::set<std::uint32_t> jobs_to_move(const World& world, const SchedJob& taker) 
     // In the order of their ids: that of the residents depends on what was tried and undone.
     std::set<std::pair<std::uint64_t, std::uint32_t>> here;
     for (const FleetNode::Resident& resident : world.fleet.at(at->second).residents)
-      if (resident.evictable) here.insert({world.job(resident.task.job).id, resident.task.job});
+      if (resident.evictable && resident.stay == Stay::held)
+        here.insert({world.job(resident.task.job).id, resident.task.job});
     for (const auto& [id, job] : here) {
       if (jobs.size() >= world.policy.consolidate_jobs_max) return jobs;
       jobs.insert(job);

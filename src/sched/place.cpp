@@ -83,7 +83,17 @@ class Placing {
     return job().shape->lie == Lie::few_nodes && tasks.size() > 1;
   }
 
-  bool place_on_few_nodes(const std::vector<std::uint32_t>& tasks, const NodeList& nodes) {
+  /// It is free now, and neither promised nor to be waited for.
+  bool is_spare(NodeIndex index, const Demand& demand) const {
+    const FleetNode& node = world_.fleet.at(index);
+    return fits_spare(world_, node, demand) &&
+           (!demand.is_shared() || choose_part(node, index, demand, 0).now);
+  }
+
+  bool place_on_few_nodes(const std::vector<std::uint32_t>& tasks, NodeList nodes) {
+    const Demand& first = *job().shape->tasks[tasks.front()].demand;
+    if (options_.only_spare)
+      std::erase_if(nodes, [&](NodeIndex node) { return !is_spare(node, first); });
     const auto chosen =
         choose_few_nodes(world_.fleet, nodes, *job().shape->tasks[tasks.front()].demand,
                          static_cast<std::uint32_t>(tasks.size()), spreads());
@@ -295,7 +305,7 @@ class Placing {
     if (!task.may_run_on(index) && !was_on(index)) return false;
     const FleetNode& node = world_.fleet.at(index);
     if (!fits_soon(node, *task.demand)) return false;
-    if (options_.only_spare && !fits_spare(world_, node, *task.demand)) return false;
+    if (options_.only_spare && !is_spare(index, *task.demand)) return false;
     if (job().shape->lie == Lie::apart && hosts_another(node, task)) return false;
     // What gives way at once delays nobody.
     const auto first = job().background

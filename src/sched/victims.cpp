@@ -512,7 +512,7 @@ class Search {
         const Spot spot = world_.task({unit.job, task}).spot;
         world_.evict({unit.job, task});
         world_.reservations.give(unit.job, spot.node, world_.demand({unit.job, task}),
-                                 {end, world_.shared_until(unit.job, spot)});
+                                 {end, world_.shared_until(unit.job, spot, true)});
       }
     }
     contest.push(job_, world_.estimate(world_.job(job_), wanted_));

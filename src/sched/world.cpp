@@ -461,9 +461,9 @@ World::ClassKey World::class_key(const SchedJob& job) const {
   return key;
 }
 
-std::int64_t World::shared_until(std::uint32_t job, const Spot& spot) const {
+std::int64_t World::shared_until(std::uint32_t job, const Spot& spot, bool of_any) const {
   if (spot.shared.empty() || !reservations.has_hold(spot.node)) return 0;
-  std::int64_t all = forever;
+  std::int64_t all = of_any ? 0 : forever;
   for (const std::uint32_t id : spot.shared) {
     std::int64_t until = 0;
     for (const FleetNode::Resident& other : fleet.at(spot.node).residents) {
@@ -472,7 +472,7 @@ std::int64_t World::shared_until(std::uint32_t job, const Spot& spot) const {
       if (std::find(ids.begin(), ids.end(), id) != ids.end())
         until = std::max(until, end_of(other.task.job));
     }
-    all = std::min(all, until);
+    all = of_any ? std::max(all, until) : std::min(all, until);
   }
   return all;
 }

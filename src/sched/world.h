@@ -184,8 +184,9 @@ class World {
   std::int64_t end_of(std::uint32_t job) const {
     return members_[job].ends_at == never ? end_if_started(jobs_[job]) : members_[job].ends_at;
   }
-  /// Until when other jobs have a part of every shared GPU of this spot; 0: they have not.
-  std::int64_t shared_until(std::uint32_t job, const Spot& spot) const;
+  /// Until when other jobs have a part of every shared GPU of this spot (`of_any`: of one of them);
+  /// 0: they have not.
+  std::int64_t shared_until(std::uint32_t job, const Spot& spot, bool of_any = false) const;
   /// Jobs that hold something, by when they are over.
   using Ends = std::set<std::pair<std::int64_t, std::uint32_t>>;
   const Ends& ends() const { return ends_; }
@@ -262,7 +263,10 @@ class World {
 
   std::uint64_t new_stamp() { return ++stamp_; }
   /// Whether its parts of GPUs go beside others'.
-  bool packs_shared(const SchedJob& job) const { return policy.pack_shared && !job.shape->spread; }
+  bool packs_shared(const SchedJob& job) const {
+    // In the background what is fresh is free now; beside others may be somebody's soon.
+    return policy.pack_shared && !job.shape->spread && !job.background;
+  }
 
  private:
   struct Change {

@@ -104,7 +104,7 @@ Result<void> SqliteStore::prepare() {
   ROTA_CHECK(open_allocation_.prepare(
       writer_,
       "INSERT OR REPLACE INTO allocations VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,0,0,?10,"
-      "0,0,0,0)"));
+      "0,0,0,0,?11)"));
   ROTA_CHECK(put_usage_.prepare(writer_, "INSERT OR REPLACE INTO usage VALUES (?1,?2,?3,?4)"));
   ROTA_CHECK(drop_usage_.prepare(writer_, "DELETE FROM usage WHERE project=?1 AND user=?2"));
   ROTA_CHECK(
@@ -181,7 +181,7 @@ Result<void> SqliteStore::put(const AllocationPut& row) {
   for (const auto& uuid : row.gpu_uuids) gpus += (gpus.empty() ? "" : ",") + uuid;
   return open_allocation_.run(row.run.job.value, row.run.restart, row.run.growth, row.node.value,
                               gpus, row.gpu_uuids.size(), row.cpu_count, row.memory_bytes,
-                              row.start.microseconds, row.gpu_amount);
+                              row.start.microseconds, row.gpu_amount, row.is_charged);
 }
 
 Result<void> SqliteStore::put(const UsagePut& row) {
@@ -296,7 +296,8 @@ Result<void> SqliteStore::load_past(Snapshot& snapshot, WallTime since) {
   ROTA_CHECK(past.prepare(reader_,
                           "SELECT project, gpu_amount, cpus, memory_bytes, allocations.start_us,"
                           " allocations.end_us FROM allocations JOIN jobs ON jobs.id = job"
-                          " WHERE allocations.end_us = 0 OR allocations.end_us > ?1"));
+                          " WHERE charged AND (allocations.end_us = 0 OR"
+                          " allocations.end_us > ?1)"));
   ROTA_CHECK(past.bind(since.microseconds));
   for (;;) {
     ROTA_TRY(const bool more, past.step());

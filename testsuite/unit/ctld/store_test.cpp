@@ -167,6 +167,10 @@ TEST_F(StoreTest, ThePastComesBackAsFarAsAskedFor) {
   }
   rows.push_back(run(1, 100, 200));
   rows.push_back(run(2, 100, 300));
+  rows.push_back(JobPut{job_of(4, JobState::running)});
+  AllocationPut background = run(4, 100, 0);
+  background.is_charged = false;
+  rows.push_back(background);
   ASSERT_TRUE(store->commit(rows));
   std::string text;
   const Snapshot snapshot = *store->load(10, {200});

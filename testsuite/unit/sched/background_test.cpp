@@ -60,5 +60,35 @@ TEST(Background, KeepsOffWhatIsPromised) {
             "evict b1; promise gang on n0,n1");
 }
 
+TEST(Background, GrowsAsFarAsThereIsRoom) {
+  EXPECT_EQ(decide("n0 gpus=4", "a quota=1", "g a tasks=6 min=2 background; j a"),
+            "start g on n0,n0,n0; start j on n0");
+}
+
+TEST(Background, TakesPartsOfGpusToo) {
+  // Beside one that has to be waited for would be no gap: the other GPU is free now.
+  EXPECT_EQ(
+      decide("n0 gpus=2", "a quota=2",
+             "a1 a share=0.5 on=n0; g a share=0.5 on=n0 background; h a share=0.5 background"),
+      "start h on n0");
+  // Without a fresh one it goes beside others.
+  EXPECT_EQ(decide("n0 gpus=1", "a quota=1", "a1 a share=0.5 on=n0; h a share=0.5 background"),
+            "start h on n0");
+  EXPECT_EQ(decide("n0 gpus=1", "a quota=1",
+                   "a1 a share=0.5 on=n0; g a share=0.5 on=n0 background; j a share=0.5"),
+            "evict g; promise j on n0");
+  // There is room for all three.
+  EXPECT_EQ(decide("n0 gpus=1", "a quota=1",
+                   "a1 a share=0.5 on=n0; g a share=0.25 on=n0 background; j a share=0.25"),
+            "start j on n0");
+}
+
+// The part of a GPU is there, beside others; what is missing is a CPU.
+TEST(Background, GivesCpusBackToo) {
+  EXPECT_EQ(decide("n0 gpus=1 cpus=2", "a quota=1",
+                   "a1 a share=0.5 on=n0; g a gpus=0 on=n0 background; j a share=0.25"),
+            "evict g; promise j on n0");
+}
+
 }  // namespace
 }  // namespace rota::sched

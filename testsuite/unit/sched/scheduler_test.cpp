@@ -107,6 +107,7 @@ class Cluster {
       spec.priority = static_cast<std::int32_t>(words["priority"]);
       spec.time_limit_seconds = static_cast<std::int64_t>(words["limit"]);
       if (words.contains("firm")) spec.preemptibility = Preemptibility::no;
+      spec.background = words.contains("background");
       scheduler.add_waiting(job, now);
       jobs[job.id] = job;
     }
@@ -438,6 +439,26 @@ TEST(SchedulerQuota, HigherPriorityPreemptsInItsProject) {
   cluster.plan();
   cluster.submit("high gpus=1 priority=80 in=a");
   EXPECT_EQ(cluster.plan(), "evict low for high");
+}
+
+// What does not fit in the background may fit in front of it, pass after pass.
+TEST(SchedulerBackground, WhoWaitsThereStopsNobodyElse) {
+  Cluster c("n0 gpus=1");
+  c.submit("b1 gpus=1 background");
+  EXPECT_EQ(c.plan(), "start b1 on n0[0]");
+  c.submit("b2 gpus=1 background");
+  EXPECT_EQ(c.plan(), "");
+  EXPECT_EQ(c.plan(), "");
+  c.submit("job gpus=1");
+  EXPECT_EQ(c.plan(), "evict b1 for job");
+  EXPECT_EQ(c.plan(), "");
+  c.return_job(1);
+  EXPECT_EQ(c.plan(), "start job on n0[0]");
+  EXPECT_EQ(c.waits(), "b1=Resources b2=Resources ");
+  c.end_job(3);
+  c.jobs.erase(JobId{3});
+  c.now += 100;
+  EXPECT_EQ(c.plan(), "start b1 on n0[0]");
 }
 
 TEST(SchedulerTime, PlacesAreKeptForTheFirstThatWait) {
