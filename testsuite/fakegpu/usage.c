@@ -215,6 +215,10 @@ int nvmlDeviceGetProcessUtilization(NvmlHandle device, NvmlProcessLoad* loads, u
   const unsigned int room = *count;
   unsigned int needed = 0;
   fake_state_lock(call.state);
+  if (call.gpu->mig.mode != 0) {
+    fake_state_unlock(call.state);
+    return nvml_not_supported;
+  }
   fake_state_reap(call.state, call.gpu);
   for (unsigned int i = 0; i < fake_process_max && now_us > since_us; ++i) {
     const FakeProcess* process = &call.gpu->processes[i];

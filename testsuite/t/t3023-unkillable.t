@@ -37,7 +37,8 @@ pid=$(<out)
 held=$([[ $(gpu 0 job) == "$id" ]] && echo 0 || echo 1)
 echo "$pid" >"$ice/cgroup.procs"
 echo FROZEN >"$ice/freezer.state"
-is "$(<"$ice/freezer.state")" FROZEN "a process that cannot die"
+is_frozen() { [[ $(<"$ice/freezer.state") == FROZEN ]]; }
+ok "a process that cannot die" wait_for 10 is_frozen
 
 rcancel "$id"
 ok "its job ends" wait_state "$id" CANCELLED
@@ -46,7 +47,8 @@ is "$(gpu "$held" condition)" draining "its GPU is closed"
 like "$(gpu "$held" condition_reason)" "SIGKILL did not end process $pid of a job on it" "for a reason"
 is "$(gpu $((1 - held)) condition)" ok "the other one is not"
 both=$(rsubmit --parsable -G 2 -o /dev/null -- true)
-is "$(state_of "$both")" PENDING "a job that needs both waits"
+waits() { [[ $(field "$both" state) == PENDING && $(field "$both" reason) != null ]]; }
+ok "a job that needs both waits" wait_for 10 waits
 
 daemon_kill "$node" KILL
 cluster_resume

@@ -53,7 +53,8 @@ seven=$(holder seven --mig 7g.80gb)
 like "$(field "$seven" reason_detail)" "there is room for 0 of them now" "a job for which there is no room is told so"
 let_go big
 wait_state "$big" COMPLETED
-three=$(holder three --mig 3g.40gb)
+# Before the other, for which a place is kept: it is over in time.
+three=$(holder three -t 10 --mig 3g.40gb)
 ok "what comes free is cut anew" wait_state "$three" RUNNING
 
 # rgpud goes away and comes back: instances stay, and go with their jobs.

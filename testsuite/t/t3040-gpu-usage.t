@@ -16,7 +16,7 @@ TEXT
 cat >"$test_dir/projects.yaml" <<'TEXT'
 projects:
   default: {quota: 4}
-  lazy: {quota: 4, interactive_idle_limit: 3s}
+  lazy: {quota: 4, interactive_idle_limit: 8s}
 TEXT
 cluster_start --nodes 1 --gpus 2 --config "$test_dir/keys.yaml" --projects "$test_dir/projects.yaml"
 node=$(node_names)
@@ -117,7 +117,7 @@ ok "they end" wait_state "$two" COMPLETED
 gpu set all utilization=0
 id=$(rsubmit --parsable --kind interactive --project lazy -G 1 -o /dev/null -e idle.err -- sh -c "read -r _ <$test_dir/never.in")
 ok "an idle job of a strict project is ended" wait_state "$id" TIMEOUT
-like "$(<idle.err)" "^rota: the GPUs of job $id have been idle for 0:0[12]; it is ended when they are for 0:03$" "after a word in its output"
+like "$(<idle.err)" "^rota: the GPUs of job $id have been idle for 0:0[4-7]; it is ended when they are for 0:08$" "after a word in its output"
 is "$(wc -l <idle.err)" 1 "and only one"
-like "$(field "$id" reason)" "^its GPUs were idle for 0:0[3-9], the project allows 0:03$" "and hears why"
+like "$(field "$id" reason)" "^its GPUs were idle for 0:(0[89]|1[0-9]), the project allows 0:08$" "and hears why"
 like "$(cat "$cluster_dir/log/rctld.log")" "job $id is ended: its GPUs were idle for" "so does the controller's log"

@@ -28,6 +28,11 @@ HealthRecord load(const std::string& path) {
   return {};
 }
 
+/// Numbers of processes come back, so the whole name has to be there.
+bool is_there(const ProcessName& process) {
+  return process_name(static_cast<pid_t>(process.pid)) == process;
+}
+
 /// A run whose instances are not there yet counts for all of their GPUs.
 std::map<std::string, std::vector<GpuTenant>> tenants_of(
     const std::map<RunId, Agent::Run>& runs, const std::vector<Gpu>& gpus,
@@ -137,18 +142,17 @@ void Monitor::runs_changed(const std::map<RunId, Agent::Run>& runs) {
 }
 
 void Monitor::left_behind(const std::vector<std::string>& uuids,
-                          const std::vector<ProcessName>& processes) {
+                          std::vector<ProcessName> processes) {
+  // A run may have ended long ago, or before a reboot.
+  std::erase_if(processes, [](const ProcessName& each) { return !is_there(each); });
   if (processes.empty() || is_stopped_ || !watch_) return;
   for (const std::string& uuid : uuids) health_.left_behind(uuid, processes, now());
   carry_out();
 }
 
-/// Numbers of processes come back, so the whole name has to be there.
 void Monitor::look_for_left() {
   std::vector<ProcessName> gone = health_.left();
-  std::erase_if(gone, [](const ProcessName& each) {
-    return process_name(static_cast<pid_t>(each.pid)) == each;
-  });
+  std::erase_if(gone, is_there);
   if (!gone.empty()) health_.gone(gone, now());
 }
 

@@ -63,8 +63,7 @@ class Monitor {
   void taken(std::uint64_t sequence) { health_.taken(sequence); }
   void retry(const std::string& uuid);
   /// A run is over that had these GPUs, and left processes that SIGKILL did not end.
-  void left_behind(const std::vector<std::string>& uuids,
-                   const std::vector<ProcessName>& processes);
+  void left_behind(const std::vector<std::string>& uuids, std::vector<ProcessName> processes);
   /// Calls `done` when the site's checks say that a job may start here, or what they say against
   /// it; at once when they are not asked.
   void check_start(std::function<void(Result<void>)> done);

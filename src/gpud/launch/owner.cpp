@@ -2,6 +2,7 @@
 #include "gpud/launch/owner.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -31,6 +32,16 @@ bool is_same_file(const std::string& a, const std::string& b) {
   struct stat second {};
   return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 &&
          first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+/// Also one from before an upgrade: its file is gone, and its name is still known.
+bool runs_program(std::uint32_t pid, const std::string& program) {
+  const std::string link = format("/proc/{}/exe", pid);
+  if (is_same_file(link, program)) return true;
+  char target[4096];
+  const ssize_t size = ::readlink(link.c_str(), target, sizeof target);
+  return size > 0 && std::string_view(target, static_cast<std::size_t>(size)) ==
+                         format("{} (deleted)", program);
 }
 
 /// rstepd writes its run's name over its arguments.
@@ -66,7 +77,7 @@ ProcessOwner owner_of_process(std::uint32_t pid, const std::string& node_directo
   owner.run = run_in_cgroup(cgroups, node_directory);
   std::uint32_t at = pid;
   for (int i = 0; i < ancestors_max && at > 1 && !owner.run; ++i) {
-    if (is_same_file(format("/proc/{}/exe", at), step_program)) owner.run = run_in_arguments(at);
+    if (runs_program(at, step_program)) owner.run = run_in_arguments(at);
     at = parent_of(at);
   }
   return owner;

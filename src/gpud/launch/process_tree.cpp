@@ -26,15 +26,19 @@ bool parse_stat(const std::string& text, Process& process) {
   const std::size_t bracket = text.rfind(')');
   if (bracket == std::string::npos || bracket + 4 >= text.size()) return false;
   const char state = text[bracket + 2];
-  if (state == 'Z' || state == 'X') return false;
   const char* const end = text.data() + text.size();
   if (std::from_chars(text.data() + bracket + 4, end, process.parent).ec != std::errc())
     return false;
-  // The state is field 3, the start is field 22.
-  std::size_t at = bracket + 2;
-  for (int field = 3; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
-  if (at != std::string::npos) std::from_chars(text.data() + at + 1, end, process.start_ticks);
-  return true;
+  // The state is field 3, threads are field 20, the start is field 22.
+  std::size_t at = bracket + 1;
+  std::int64_t threads = 1;
+  for (int field = 3; field <= 22 && at != std::string::npos; ++field) {
+    if (field == 20) std::from_chars(text.data() + at + 1, end, threads);
+    if (field == 22) std::from_chars(text.data() + at + 1, end, process.start_ticks);
+    at = text.find(' ', at + 1);
+  }
+  // Where another thread hangs in the kernel, the first one is a zombie, and its process is not.
+  return state != 'X' && (state != 'Z' || threads > 1);
 }
 
 std::vector<Process> all_processes() {

@@ -119,7 +119,7 @@ bool Supervisor::run(bool may_go_on) {
     unstage_share(order_.share);
   }
   remove_script(order_);
-  return report_end(verdict(), may_go_on && left_.empty() && asked_to_end == 0);
+  return report_end(verdict(), may_go_on && !is_given_up_ && asked_to_end == 0);
 }
 
 /// "0,1", as the kernel reads it.
@@ -415,6 +415,7 @@ void Supervisor::kill_rest() {
     const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};
     ::ppoll(nullptr, 0, &pause, &none);
     if (mono_now() < give_up) continue;
+    is_given_up_ = true;
     left_ = process_names(descendants_of(::getpid()));
     break;
   }

@@ -228,7 +228,7 @@ Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& 
 }
 
 void write_notice(const StepOrder& order, const std::string& text) {
-  default_signals();
+  ::signal(SIGTERM, SIG_IGN);  // the job may be told to end in the same moment
   const proto::LaunchRun& launch = order.launch;
   if (order.tasks.empty() || become(launch.owner.uid, launch.owner.gid, order.groups) != 0 ||
       ::chdir(launch.payload.working_directory.c_str()) != 0)

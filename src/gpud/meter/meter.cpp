@@ -104,7 +104,9 @@ std::map<std::string, std::map<RunId, std::uint64_t>> UsageMeter::held(MonoTime 
 void UsageMeter::take(const std::vector<GpuSample>& samples, const OwnerOf& owner_of) {
   std::set<RunId> touched;
   MonoTime latest;
-  for (const GpuSample& sample : samples) {
+  for (GpuSample sample : samples) {
+    // In MIG mode: that nobody is told to do anything does not mean that nobody does.
+    if (!sample.utilization_percent) sample.loads.reset();
     std::vector<Part> parts;
     std::vector<RunId> ids;
     for (auto& [id, run] : runs_) {
@@ -202,7 +204,7 @@ void UsageMeter::count(const GpuSample& sample, const Part& part, std::uint64_t 
                        std::uint32_t power_mw) {
   Run& run = *part.run;
   GpuNow& gpu = *part.gpu;
-  if (gpu.at != MonoTime{} && (sample.utilization_percent || sample.loads)) {
+  if (gpu.at != MonoTime{} && sample.utilization_percent) {
     const Duration time = std::min(sample.at - gpu.at, gap_max);
     run.usage.sampled_ms += milliseconds(time);
     run.usage.busy_ms += milliseconds(time) * part.percent / 100;

@@ -2,10 +2,14 @@
 #include "gpud/launch/owner.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include "gpud/launch/file.h"
+#include "gpud/launch/process_tree.h"
 
 namespace rota::gpud {
 namespace {
@@ -27,6 +31,36 @@ TEST(ProcessOwner, MayBeNobodyOrGone) {
   EXPECT_TRUE(self.is_alive);
   EXPECT_FALSE(self.run);
   EXPECT_FALSE(owner_of_process(4'194'305, "n1.3fa9", "/none").is_alive);
+}
+
+// Its first thread has ended and another has not, as when that one hangs in the kernel.
+TEST(ProcessName, AProcessLivesAsLongAsOneOfItsThreads) {
+  int hold[2];
+  ASSERT_EQ(pipe(hold), 0);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    close(hold[1]);
+    std::thread([end = hold[0]] {
+      char byte;
+      if (read(end, &byte, 1) == 0) _exit(0);
+    }).detach();
+    syscall(SYS_exit, 0);  // of this thread alone
+  }
+  close(hold[0]);
+  const auto is_zombie = [pid] {
+    const std::string text = file_read("/proc/" + std::to_string(pid) + "/stat");
+    return text.find(") Z ") != std::string::npos;
+  };
+  while (!is_zombie()) std::this_thread::yield();
+  const auto name = process_name(pid);
+  ASSERT_TRUE(name);
+  EXPECT_EQ(name->pid, static_cast<std::uint32_t>(pid));
+  EXPECT_GT(name->start_ticks, 0u);
+  close(hold[1]);
+  siginfo_t info;
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_FALSE(process_name(pid));  // a zombie, and nothing else
+  waitpid(pid, nullptr, 0);
 }
 
 // Where there are no cgroups: a shell stands for the rstepd that has the run's name as an argument.
