@@ -9,7 +9,10 @@ declare -gA _rota_options=(
     -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= --mps[=] -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
     -w= --nodelist= -x= --exclude= -C= --constraint= --topology= --segment= -t= --time=
     -o= --output= -e= --error= -D= --chdir= --kind= --interactive --inference --priority= --preemptible
-    --non-preemptible --preemptibility= --background --signal= --grace= --requeue --no-requeue --wrap= -W --wait -P --parsable --json
+    --non-preemptible --preemptibility= --background --signal= --grace= --requeue --no-requeue --image= --container-image=
+    --container-mounts= --volume= --container-workdir= --container-mount-home --container-writable --container-readonly
+    --entrypoint --args --no-entrypoint --command --env= --shm-size= --large-shm --pull= --image-pull-policy= --local-image
+    --runtime= --wrap= -W --wait -P --parsable --json
     -Q --quiet -v --verbose -h --help --usage -V --version"
   [rqueue]="-u= --user= --me -A= --project= --account= -t= --state= --states= --name= -j= --job= --jobs= -a --all
     -l --long -o= --format= -n --noheader -P --parsable --json --watch -v --verbose -h --help --usage -V --version"

@@ -112,6 +112,8 @@ constexpr auto fields = std::to_array<JobField>({
      [](Out out, View job) {
        if (job.spec.topology->segment > 0) append_number(out, job.spec.topology->segment);
      }},
+    {0, "image", "IMAGE", [](Out out, View job) { out += job.spec.image; }},
+    {0, "image_digest", "IMAGE_DIGEST", [](Out out, View job) { out += job.image_digest; }},
     {0, "mps", "MPS", [](Out out, View job) { out += mps_text(job.spec.task); }},
     {0, "placement", "PLACEMENT",
      [](Out out, View job) {

@@ -167,6 +167,8 @@ void write_job(JsonWriter& json, const JobView& job) {
   json.field_or_null("mps_percent",
                      task.uses_mps() && task.mps_percent != TaskRequest::mps_by_memory,
                      std::uint32_t{task.mps_percent});
+  json.field_or_null("image", !job.spec.image.empty(), job.spec.image.str());
+  json.field_or_null("image_digest", !job.image_digest.empty(), job.image_digest);
   json.end_object();
 }
 

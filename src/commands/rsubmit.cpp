@@ -1,6 +1,7 @@
 // commands/rsubmit.cpp - rsubmit: queue a job, and with --wait see it to its end.
 #include <unistd.h>
 
+#include "commands/container_options.h"
 #include "commands/directives.h"
 #include "commands/exit_code.h"
 #include "commands/json.h"
@@ -62,6 +63,11 @@ Result<std::string> take_work(const Program& program, Arguments& arguments,
     payload.arguments = std::move(arguments.operands);
     return base_name(payload.arguments.front());
   }
+  if (arguments.operands.empty() && !on_line.image.empty()) {  // the image says what it runs
+    payload.mode = LaunchMode::tasks;
+    const std::string name = base_name(on_line.image);
+    return name.substr(0, name.find_first_of(":@"));
+  }
   if (arguments.operands.empty() && (arguments.after_dashes || isatty(STDIN_FILENO) != 0))
     return Error{Errc::usage, "nothing to run: give a script, --wrap=COMMAND, or -- and a command"};
   const bool from_stdin = arguments.operands.empty();
@@ -80,6 +86,8 @@ Result<Submission> submission_from(const Program& program, Arguments arguments) 
   proto::SubmitRequest& request = submission.request;
   ROTA_TRY(request.spec, job_spec_from(submission.options, default_name));
   ROTA_CHECK(take_surroundings(submission.options.directory, request.payload));
+  ROTA_CHECK(
+      take_container(submission.options.container, submission.options.mount_home, request.payload));
   request.payload.stdout_pattern = submission.options.output;
   request.payload.stderr_pattern = submission.options.error;
   ROTA_CHECK(validate(request.payload));
@@ -126,7 +134,8 @@ Result<int> wait_for_end(const Program& program, const net::ConnectOptions& cont
                          bool quiet) {
   const auto ended = [](const JobView& job) { return is_final(job.state); };
   ROTA_TRY(const auto job, run_to_end(wait_for_job(controller, id, wait_patience, ended)));
-  const bool by_itself = job.state == JobState::completed || job.state == JobState::failed;
+  const bool by_itself = job.state == JobState::completed ||
+                         (job.state == JobState::failed && (job.exit_code | job.exit_signal) != 0);
   if (!quiet && !by_itself)
     program.say(format("job {} ended: {}{}{}", id.value, name_of(job.state),
                        job.reason.empty() ? "" : ": ", job.reason));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "commands/container_options.h"
 #include "commands/signals.h"
 #include "common/escape.h"
 #include "common/format.h"
@@ -50,6 +51,20 @@ enum : int {
   id_segment,
   id_requeue,
   id_no_requeue,
+  id_image,
+  id_mounts,
+  id_env,
+  id_container_workdir,
+  id_entrypoint,
+  id_no_entrypoint,
+  id_container_writable,
+  id_container_readonly,
+  id_mount_home,
+  id_shm_size,
+  id_large_shm,
+  id_pull,
+  id_local_image,
+  id_runtime,
   id_wrap,
   id_wait,
   id_parsable,
@@ -127,6 +142,30 @@ constexpr auto table = std::to_array<Option>({
      "time from that signal to its end when it has to make way; default: the project's", job},
     {id_requeue, 0, "requeue", "", "start the job again when its node fails (default)", job},
     {id_no_requeue, 0, "no-requeue", "", "never start the job a second time", job},
+    {id_image, 0, "image", "IMAGE", "container image that the job runs in: registry/name:tag", job,
+     "container-image"},
+    {id_mounts, 0, "container-mounts", "LIST",
+     "what the container sees of the node: SOURCE[:TARGET][:ro], with ',' between", job, "volume"},
+    {id_container_workdir, 0, "container-workdir", "DIR",
+     "working directory in the container; default: the image's", job},
+    {id_mount_home, 0, "container-mount-home", "", "the container sees your home directory", job},
+    {id_container_writable, 0, "container-writable", "",
+     "the job may change the container's files (default)", job},
+    {id_container_readonly, 0, "container-readonly", "", "it may not", job},
+    {id_entrypoint, 0, "entrypoint", "", "the command is what the image's entry point is given",
+     job, "args"},
+    {id_no_entrypoint, 0, "no-entrypoint", "",
+     "the command runs by itself, without the image's entry point (default)", job, "command"},
+    {id_env, 0, "env", "NAME[=VALUE]",
+     "variable of the job; wins over the image's; without a value: as it is here", job},
+    {id_shm_size, 0, "shm-size", "SIZE", "size of the container's /dev/shm: MiB, or with a unit",
+     job},
+    {id_large_shm, 0, "large-shm", "", "a large /dev/shm, which is the default here", job},
+    {id_pull, 0, "pull", "WHEN", "the image: always, missing (default) or never", job,
+     "image-pull-policy"},
+    {id_local_image, 0, "local-image", "", "the same as --pull=never: the nodes have the image",
+     job},
+    {id_runtime, 0, "runtime", "NAME", "what runs the image: docker, podman, enroot, or none", job},
     {id_wrap, 0, "wrap", "COMMAND", "run this shell command line instead of a script",
      Scope::command_line},
     {id_wait, 'W', "wait", "", "wait for the end of the job and return its exit code"},
@@ -418,32 +457,33 @@ Result<void> apply_wish(const Given& given, NodeWish& wish) {
   return {};
 }
 
-/// The words of one #ROTA line as options of a job.
-Result<void> append_line(const DirectiveLine& line, std::string_view name,
-                         std::vector<Given>& options) {
-  const auto place = [&](std::size_t word) {
-    return format("{}:{}:{}", name, line.line, line.words[word].column);
-  };
-  std::vector<std::string> words;
-  for (const DirectiveWord& word : line.words) words.push_back(word.text);
-  for (std::size_t i = 0; i < words.size(); ++i)
-    if (words[i] == "--")
-      return Error{Errc::usage, format("{}: '--' has no meaning in a script", place(i))};
-  Arguments arguments;
-  if (const auto bad = parse_words(command, words, arguments))
-    return Error{Errc::usage, format("{}: {}", place(bad->word), bad->what)};
-  if (!arguments.operands.empty()) {
-    const std::size_t word = words.size() - arguments.operands.size();
-    return Error{Errc::usage, format("{}: {} is not an option", place(word), quoted(words[word]))};
+Result<void> apply_container(const Given& given, SubmitOptions& options) {
+  ContainerSpec& container = options.container;
+  ROTA_TRY(const std::string text, text_from(given));
+  switch (given.option->id) {
+    case id_image:
+      options.image = image_name(text);
+      return value_of(given, validate_image(options.image));
+    case id_mounts:
+      return apply_mounts(given, container);
+    case id_env:
+      return apply_variable(given, container);
+    case id_container_workdir:
+      container.workdir = text;
+      return {};
+    case id_pull: {
+      ROTA_TRY(container.pull, pull_from(given));
+      return {};
+    }
+    case id_runtime: {
+      ROTA_TRY(container.runtime, runtime_from(given));
+      return {};
+    }
+    default: {
+      ROTA_TRY(container.shm_bytes, value_of(given, size_parse(text, mebibyte)));
+      return {};
+    }
   }
-  for (Given& given : arguments.options) {
-    given.origin = place(given.word);
-    if (given.option->scope != Scope::script)
-      return Error{Errc::usage, format("{}: '{}' belongs on the command line, not in a script",
-                                       given.origin, long_form(*given.option))};
-    options.push_back(std::move(given));
-  }
-  return {};
 }
 
 }  // namespace
@@ -534,6 +574,28 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
     case id_no_requeue:
       options.requeue = given.option->id == id_requeue;
       return {};
+    case id_image:
+    case id_mounts:
+    case id_env:
+    case id_container_workdir:
+    case id_pull:
+    case id_runtime:
+    case id_shm_size:
+      return apply_container(given, options);
+    case id_local_image:
+      options.container.pull = PullPolicy::never;
+      return {};
+    case id_entrypoint:
+    case id_no_entrypoint:
+      options.container.entrypoint = given.option->id == id_entrypoint;
+      return {};
+    case id_container_writable:
+    case id_container_readonly:
+      options.container.read_only = given.option->id == id_container_readonly;
+      return {};
+    case id_mount_home:
+      options.mount_home = true;
+      return {};
     case id_wait:
       options.wait = true;
       return {};
@@ -549,12 +611,6 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
     default:
       return {};  // of every command: seen by program_main
   }
-}
-
-Result<std::vector<Given>> directive_options(const Directives& directives, std::string_view name) {
-  std::vector<Given> options;
-  for (const DirectiveLine& line : directives.lines) ROTA_CHECK(append_line(line, name, options));
-  return options;
 }
 
 Result<JobSpec> job_spec_from(const SubmitOptions& options, std::string_view default_name) {
@@ -577,6 +633,7 @@ Result<JobSpec> job_spec_from(const SubmitOptions& options, std::string_view def
   if (!options.nodes.empty()) spec.nodes.edit() = options.nodes;
   if (!options.topology.empty()) spec.topology.edit() = options.topology;
   if (options.segment > 0) spec.topology.edit().segment = options.segment;
+  spec.image = options.image;
   ROTA_CHECK(resolve_shape(options.shape, spec));
   // What the controller would refuse as a bad job is here a mistake in the options.
   if (auto valid = validate(spec); !valid) return Error{Errc::usage, valid.error().detail};

@@ -33,6 +33,9 @@ struct SubmitOptions {
   std::string error;
   std::string directory;
   std::optional<std::string> wrap;
+  std::string image;
+  ContainerSpec container;
+  bool mount_home = false;
   bool parsable = false;
   bool json = false;
   bool wait = false;

@@ -89,6 +89,15 @@ struct Config {
   Duration node_mig_hold = std::chrono::minutes(5);
   std::string node_mig_strangers = "keep";
   std::string node_mps_control = "nvidia-cuda-mps-control";
+  std::string node_container_runtime = "auto";
+  std::string node_container_gpus = "nvidia";
+  std::string node_container_network = "host";
+  std::string node_container_ipc = "private";
+  std::string node_container_mounts;
+  Duration node_container_start_limit = std::chrono::minutes(5);
+  std::string node_docker_socket = "/run/docker.sock";
+  std::string node_docker_runtime;
+  std::string node_podman = "podman";
   Duration node_reconnect_max = std::chrono::seconds(30);
   Duration node_health_poll = std::chrono::seconds(15);
   std::string node_health_policy;

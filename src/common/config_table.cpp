@@ -121,6 +121,22 @@ Result<void> is_bind_choice(std::string_view text) {
   static constexpr std::array<std::string_view, 3> choices{"none", "prefer", "strict"};
   return is_one_of(text, choices);
 }
+Result<void> is_container_runtime_choice(std::string_view text) {
+  static constexpr std::array<std::string_view, 4> choices{"auto", "docker", "podman", "none"};
+  return is_one_of(text, choices);
+}
+Result<void> is_container_gpus(std::string_view text) {
+  static constexpr std::array<std::string_view, 3> choices{"nvidia", "cdi", "none"};
+  return is_one_of(text, choices);
+}
+Result<void> is_container_network(std::string_view text) {
+  static constexpr std::array<std::string_view, 2> choices{"host", "none"};
+  return is_one_of(text, choices);
+}
+Result<void> is_container_ipc(std::string_view text) {
+  static constexpr std::array<std::string_view, 2> choices{"private", "host"};
+  return is_one_of(text, choices);
+}
 Result<void> is_packing(std::string_view text) {
   static constexpr std::array<std::string_view, 2> choices{"fullest", "least-loss"};
   return is_one_of(text, choices);
@@ -310,6 +326,32 @@ constexpr std::array table{
     Row{{"node.mps_control", "string", "nvidia-cuda-mps-control",
          "NVIDIA's program that controls MPS, for jobs with --mps: a name for the PATH, or a path"},
         TextMember{&Config::node_mps_control, is_not_empty}},
+    Row{{"node.container_runtime", "choice", "auto",
+         "What runs jobs' images: docker, podman, none, or auto: docker if its socket is there, "
+         "else podman"},
+        TextMember{&Config::node_container_runtime, is_container_runtime_choice}},
+    Row{{"node.container_gpus", "choice", "nvidia",
+         "How containers get their GPUs: nvidia (its container runtime), cdi, or none"},
+        TextMember{&Config::node_container_gpus, is_container_gpus}},
+    Row{{"node.container_network", "choice", "host", "The network of containers: host, or none"},
+        TextMember{&Config::node_container_network, is_container_network}},
+    Row{{"node.container_ipc", "choice", "private",
+         "Shared memory and queues of a container: private, or host's"},
+        TextMember{&Config::node_container_ipc, is_container_ipc}},
+    Row{{"node.container_mounts", "string", "''",
+         "What every container sees of the node: SOURCE[:TARGET][:ro], with ',' between"},
+        TextMember{&Config::node_container_mounts, any_text}},
+    Row{{"node.container_start_limit", "duration", "5m",
+         "How long the start of a container may take, once its image is there"},
+        DurationMember{&Config::node_container_start_limit, 1s, 1h}},
+    Row{{"node.docker_socket", "string", "/run/docker.sock", "Where dockerd listens; '' for none"},
+        TextMember{&Config::node_docker_socket, is_path_or_empty}},
+    Row{{"node.docker_runtime", "string", "''",
+         "Runtime that dockerd is told to use, such as nvidia; '' for its default"},
+        TextMember{&Config::node_docker_runtime, any_text}},
+    Row{{"node.podman", "string", "podman",
+         "The podman program: a name for the PATH, or a path; '' for none"},
+        TextMember{&Config::node_podman, any_text}},
     Row{{"node.reconnect_max", "duration", "30s",
          "Longest pause between attempts to reach the controller"},
         DurationMember{&Config::node_reconnect_max, 10ms, 1h}},

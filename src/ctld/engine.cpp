@@ -140,6 +140,9 @@ Result<void> Engine::admit(const Owner& owner, const std::vector<std::string>& g
 
 Result<JobId> Engine::submit(JobSubmitted event, Now now) {
   ROTA_CHECK(admit(event.owner, event.groups, event.spec));
+  if (event.payload.container.runtime.empty())
+    if (const Queue* queue = find_queue(org(), event.spec.queue))
+      event.payload.container.runtime = queue->container_runtime;
   ROTA_CHECK(validate(event.payload));
   ROTA_CHECK(validate(event.spec, event.payload));
   job_last_ = JobId{job_last_.value + 1};
@@ -192,6 +195,7 @@ void Engine::start(Job& job, Placement placement, Now now) {
   LastRun before = std::exchange(run, {});
   run.start_failed_on = std::move(before.start_failed_on);
   run.start_failure = std::move(before.start_failure);
+  run.image_digest = std::move(before.image_digest);
   run.placement = std::move(placement);
   for (const NodePart& part : run.placement) {
     run.nodes.push_back(part.node);
@@ -223,6 +227,7 @@ void Engine::order_launch(const Job& job, const NodePart& part) {
   }
   launch.tasks_per_node = job.last->tasks_per_node;
   launch.submit_time = job.submit_time;
+  launch.image_digest = job.last->image_digest;
   order(part.node, std::move(launch));
 }
 
@@ -298,6 +303,7 @@ void Engine::finish(Job& job, Now now) {
   job.last.edit().end->usage = usage_of(job);
   run_usage_.erase(job.id);
   idle_.erase(job.id);
+  progress_.erase(job.id);
   const bool displaced = job.state == JobState::preempted && job.spec.requeue;
   const bool start_failed = sched::start_failed_by_node(*job.last->end);
   if (start_failed) ++job.start_failures;
@@ -333,6 +339,7 @@ void Engine::return_to_queue(Job& job, Now now) {
     job.last.edit().start_failed_on = std::move(before.start_failed_on);
     job.last.edit().start_failure = std::move(before.start_failure);
   }
+  if (!before.image_digest.empty()) job.last.edit().image_digest = std::move(before.image_digest);
   wait(job, now);
 }
 

@@ -135,6 +135,10 @@ class Engine {
   /// The latest events of all nodes, ascending.
   const std::deque<HealthPut>& health_events() const { return health_events_; }
   void run_started(NodeId id, RunId run, WallTime start_time, Now now);
+  /// Which image the job's name meant on this node, before it is told as started there.
+  void run_image(NodeId id, RunId run, const std::string& digest);
+  /// How far its start has come there, for people. True: effects have come of it.
+  bool run_progress(NodeId id, RunId run, std::string text);
   void run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, Now now);
 
   /// About once a second: nodes that went silent, nodes to give up, records to drop.
@@ -267,6 +271,7 @@ class Engine {
   std::string idle_text(const Job& job) const;
   void judge_idle(Job& job, Now now);
   void tell(const Job& job, std::string text);
+  std::string progress_text(const Job& job) const;
   std::string reason_of(const Job& job, const sched::Wait& wait) const;
   WallTime expected_start(const Job& job) const;
 
@@ -303,6 +308,8 @@ class Engine {
     bool is_told = false;  // the job was, that it will be ended
   };
   std::map<JobId, IdleSpell> idle_;  // jobs with nothing on all of their GPUs
+  /// How far jobs that start have come on each node, as those last said.
+  std::map<JobId, std::map<NodeId, std::string>> progress_;
   std::deque<HealthPut> health_events_;
   std::uint64_t health_serial_ = 0;
   bool plan_needed_ = true;

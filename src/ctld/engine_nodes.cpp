@@ -144,7 +144,9 @@ void Engine::settle_reported(Node& node, const proto::RunReport& report, Now now
     order(node.id, end_order(at->second, *part));
     return;
   }
-  if (report.phase == RunPhase::running) run_started(node.id, report.run, report.start_time, now);
+  if (report.phase != RunPhase::running) return;
+  run_image(node.id, report.run, report.image_digest);
+  run_started(node.id, report.run, report.start_time, now);
 }
 
 void Engine::order_end_of_unwanted(Node& node, RunId run) {
@@ -199,6 +201,7 @@ void Engine::run_started(NodeId id, RunId run, WallTime start_time, Now now) {
 void Engine::note_started(Job& job) {
   if (job.state != JobState::starting || job.last->started.size() < job.last->nodes.size()) return;
   advance(job, JobEvent::started);
+  progress_.erase(job.id);
   job.start_failures = 0;
   LastRun& last = job.last.edit();
   last.start_failed_on.clear();

@@ -33,6 +33,7 @@ std::string Engine::reason_of(const Job& job, const sched::Wait& wait) const {
     if (!node.connected) missing += (missing.empty() ? "" : ",") + node.identity.name;
   }
   if (!missing.empty()) return format("out of contact: {}", missing);
+  if (job.state == JobState::starting) return progress_text(job);
   if (job.state == JobState::completing) return job.last->end ? end_text(*job.last->end) : "ending";
   if (staying_count(job.last->placement) < job.last->placement.size()) return job.last->displaced;
   return idle_text(job);
@@ -91,6 +92,7 @@ JobView Engine::view(const Job& job) const {
     view.idle_since = idle->second.since;
   view.preemptions = job.preemptions;
   view.displaced = job.last->displaced;
+  view.image_digest = job.last->image_digest;
   return view;
 }
 

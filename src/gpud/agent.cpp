@@ -23,7 +23,8 @@ void Agent::adopt(AdoptedRun adopted) {
           .cpus = std::move(adopted.cpus),
           .phase = adopted.phase,
           .start_time = adopted.start_time,
-          .end = std::move(adopted.end)};
+          .end = std::move(adopted.end),
+          .image_digest = std::move(adopted.image_digest)};
   if (run.phase != RunPhase::ended) cpus_held_.insert(run.cpus.begin(), run.cpus.end());
   const RunId id = run.launch.run;
   ROTA_ASSERT(runs_.emplace(id, std::move(run)).second);
@@ -35,8 +36,11 @@ std::vector<proto::RunReport> Agent::connected() {
   forgotten_order_.clear();
   std::vector<proto::RunReport> reports;
   for (const auto& [id, run] : runs_)
-    reports.push_back(
-        {.run = id, .phase = run.phase, .end = run.end, .start_time = run.start_time});
+    reports.push_back({.run = id,
+                       .phase = run.phase,
+                       .end = run.end,
+                       .start_time = run.start_time,
+                       .image_digest = run.image_digest});
   return reports;
 }
 
@@ -105,11 +109,12 @@ void Agent::condemn(RunId id, EndCause cause, std::string detail) {
   effects_.emplace_back(EndStep{proto::EndRun{id}, cause, std::move(detail)});
 }
 
-void Agent::started(RunId id, WallTime start_time) {
+void Agent::started(RunId id, WallTime start_time, std::string image_digest) {
   const auto known = runs_.find(id);
   if (known == runs_.end() || known->second.phase != RunPhase::starting) return;
   known->second.phase = RunPhase::running;
   known->second.start_time = start_time;
+  known->second.image_digest = std::move(image_digest);
   report(known->second);
 }
 
@@ -144,7 +149,7 @@ void Agent::end(Run& run, const proto::EndRun& order) {
 void Agent::report(const Run& run) {
   const RunId id = run.launch.run;
   if (run.phase == RunPhase::running)
-    effects_.emplace_back(ToController{proto::RunStarted{id, run.start_time}});
+    effects_.emplace_back(ToController{proto::RunStarted{id, run.start_time, run.image_digest}});
   if (run.phase == RunPhase::ended)
     effects_.emplace_back(ToController{proto::RunEnded{id, run.end, run.start_time}});
 }

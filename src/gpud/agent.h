@@ -60,6 +60,7 @@ struct AdoptedRun {
   proto::RunPhase phase = proto::RunPhase::starting;
   WallTime start_time;
   RunEnd end;
+  std::string image_digest = {};
 };
 
 class Agent {
@@ -83,7 +84,7 @@ class Agent {
   void condemn(RunId run, EndCause cause, std::string detail);
 
   /// rstepd's word.
-  void started(RunId run, WallTime start_time);
+  void started(RunId run, WallTime start_time, std::string image_digest = {});
   void ended(RunId run, RunEnd end);
 
   std::vector<AgentEffect> take_effects();
@@ -95,6 +96,7 @@ class Agent {
     std::optional<std::int64_t> end_grace_ms;  // it has been told to end
     WallTime start_time;
     RunEnd end;
+    std::string image_digest = {};
   };
   const std::map<RunId, Run>& runs() const { return runs_; }
   const NodeSettings& settings() const { return settings_; }

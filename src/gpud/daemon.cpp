@@ -13,6 +13,7 @@
 #include "common/notify.h"
 #include "common/units.h"
 #include "common/version.h"
+#include "gpud/container/host.h"
 #include "gpud/inventory/inventory.h"
 #include "gpud/launch/spawn.h"
 #include "gpud/share/driver.h"
@@ -143,6 +144,9 @@ Result<void> Daemon::make_shell() {
   facts.burst_grace = config_.node_burst_grace;
   facts.unkillable_after = config_.node_unkillable_after;
   ROTA_CHECK(settle_gates(config_.node_close_gpus, facts));
+  ROTA_TRY(facts.containers, container_facts(config_));
+  facts.containers.node = facts.cgroups.node_directory;
+  facts.containers.shm_bytes = inventory.node.memory_bytes / 2;
 
   make_mig(spool.directory(), inventory.node.gpus);
 
@@ -158,6 +162,9 @@ Result<void> Daemon::make_shell() {
   options.dcgm_dir = config_.node_dcgm_dir;
   options.jobstats_dir = config_.node_jobstats_dir;
   options.mps_program = config_.node_mps_control;
+  options.images.engines.node = facts.containers.node;
+  options.images.engines.docker_socket = facts.containers.docker_socket;
+  options.images.engines.podman = facts.containers.podman;
   log::info("rgpud {} on node {}: {} CPUs, {} memory, {} GPUs", version(), name,
             options.inventory.cpu_count, size_format(options.inventory.memory_bytes),
             options.inventory.gpus.size());

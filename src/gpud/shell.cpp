@@ -41,15 +41,24 @@ Shell::Shell(boost::asio::any_io_executor executor, Options options, Spool spool
       agent_(options_.inventory, options_.cpus),
       job_map_(options_.dcgm_dir, options_.jobstats_dir, options_.inventory),
       usage_(spool_dir_, facts.cgroups.node_directory, step_program),
+      containers_(facts.containers),
       steps_(executor, std::move(spool), std::move(facts), std::move(step_program), step_events()),
       mps_(executor, mps_options(options_, spool_dir_),
            [this](UserOrder order) { return steps_.run_as(std::move(order)); }),
+      images_(executor, options_.images,
+              [this](RunId run, std::string text) {
+                if (!controller_) return;
+                proto::RunProgress progress;
+                progress.run = run;
+                progress.text = std::move(text);
+                controller_->send(progress);
+              }),
       timer_(executor) {}
 
 Steps::Events Shell::step_events() {
   Steps::Events events;
-  events.started = [this](RunId run, WallTime start_time) {
-    agent_.started(run, start_time);
+  events.started = [this](RunId run, WallTime start_time, const std::string& image_digest) {
+    agent_.started(run, start_time, image_digest);
     measure(run);
     carry_out();
     runs_changed();
@@ -73,7 +82,9 @@ Steps::Events Shell::step_events() {
                           Steps::Events::Prepared prepared) {
     prepare(launch, groups, std::move(prepared));
   };
+  events.container_lost = [this] { sweep_containers(); };
   events.release = [this](RunId run) {
+    images_.release(run);
     mps_.release(run);
     if (options_.mig != nullptr) options_.mig->release(run, mono_now());
   };
@@ -97,13 +108,31 @@ void Shell::prepare(const proto::LaunchRun& launch, const Steps::Events::Groups&
 void Shell::prepare_mps(const proto::LaunchRun& launch, const Steps::Events::Groups& groups,
                         Provision provision, const Steps::Events::Prepared& prepared) {
   if (!launch.spec.task.uses_mps() || launch.gpu_uuids.empty())
-    return prepared(std::move(provision));
+    return prepare_image(launch, std::move(provision), prepared);
   mps_.prepare(launch.run, launch.owner, groups, launch.gpu_uuids,
-               [provision, prepared](Result<std::vector<MpsAccess>> mps) mutable {
+               [this, &launch, provision, prepared](Result<std::vector<MpsAccess>> mps) mutable {
                  if (!mps) return prepared(std::move(mps).error());
                  provision.mps = *std::move(mps);
-                 prepared(std::move(provision));
+                 prepare_image(launch, std::move(provision), prepared);
                });
+}
+
+void Shell::prepare_image(const proto::LaunchRun& launch, Provision provision,
+                          const Steps::Events::Prepared& prepared) {
+  const auto kind = container_kind(launch, containers_);
+  if (!kind) return prepared(kind.error());
+  if (*kind == ContainerKind::none) return prepared(std::move(provision));
+  const ImageKeeper::Wish wish{*kind, launch.spec.image, launch.image_digest,
+                               launch.payload.container.pull};
+  images_.prepare(launch.run, wish, [provision, prepared](Result<ImageFacts> image) mutable {
+    if (!image) return prepared(std::move(image).error());
+    provision.image = *std::move(image);
+    prepared(std::move(provision));
+  });
+}
+
+void Shell::sweep_containers() {
+  images_.sweep([this](const std::string& name) { return steps_.has_container(name); });
 }
 
 /// The daemons of runs that go on.
@@ -146,6 +175,7 @@ Result<void> Shell::start() {
   settle_mps();
   job_map_.update(job_holders(agent_.runs(), instances_of()));
   ROTA_CHECK(steps_.open());
+  sweep_containers();
   if (health_) health_->start(agent_.runs());
   for (const auto& [id, run] : agent_.runs())
     if (run.phase == proto::RunPhase::ended) close_gpus_of(id, run.end);

@@ -8,6 +8,7 @@
 
 #include "common/result.h"
 #include "gpud/agent.h"
+#include "gpud/container/keeper.h"
 #include "gpud/health/monitor.h"
 #include "gpud/job_map.h"
 #include "gpud/meter/keeper.h"
@@ -28,9 +29,10 @@ class Shell {
     NodeInventory inventory;
     std::vector<Cpu> cpus;
     std::string ticket_key;
-    std::string dcgm_dir;                     // of JobMap
-    std::string jobstats_dir;                 // the same
-    std::string mps_program;                  // of MpsKeeper
+    std::string dcgm_dir;      // of JobMap
+    std::string jobstats_dir;  // the same
+    std::string mps_program;   // of MpsKeeper
+    ImageKeeper::Options images;
     MigKeeper* mig = nullptr;                 // none: no GPU here can be cut
     std::map<std::string, MigSeen> mig_seen;  // what was there before us
   };
@@ -81,6 +83,9 @@ class Shell {
                Steps::Events::Prepared prepared);
   void prepare_mps(const proto::LaunchRun& launch, const Steps::Events::Groups& groups,
                    Provision provision, const Steps::Events::Prepared& prepared);
+  void prepare_image(const proto::LaunchRun& launch, Provision provision,
+                     const Steps::Events::Prepared& prepared);
+  void sweep_containers();
   void settle_mps();
   void settle_instances();
   std::function<std::vector<MigDevice>(RunId)> instances_of() const;
@@ -98,8 +103,10 @@ class Shell {
   Agent agent_;
   JobMap job_map_;
   UsageKeeper usage_;
+  ContainerFacts containers_;
   Steps steps_;
   MpsKeeper mps_;
+  ImageKeeper images_;
   boost::asio::steady_timer timer_;
   std::shared_ptr<net::Connection> controller_;
   std::optional<Monitor> health_;

@@ -172,7 +172,9 @@ void Spool::remove(RunId run) const {
   ::unlink((scripts_directory() + '/' + run_name(run)).c_str());
   // Left by an rstepd that was killed: links, a socket, empty files.
   std::error_code ignored;
-  std::filesystem::remove_all(scripts_directory() + '/' + run_name(run) + share_suffix, ignored);
+  const std::string place = scripts_directory() + '/' + run_name(run);
+  std::filesystem::remove_all(place + share_suffix, ignored);
+  std::filesystem::remove_all(place + container_suffix, ignored);
 }
 
 Result<Fd> Spool::listen() const {

@@ -147,6 +147,8 @@ void Steps::launch(StartStep effect, const NodeSettings& settings,
 Result<void> Steps::hand_over(RunId run, Step& step, StepOrder order) {
   ROTA_TRY(Fd record, spool_.create(order));
   step.cgroups = std::move(order.cgroups);
+  step.image_digest = std::move(order.container.digest);
+  step.container = std::move(order.container.name);
   for (GpuShare& gpu : order.share.gpus) step.shared_gpus.push_back(std::move(gpu.uuid));
   step.state = State::attached;
   burst_.started(run);
@@ -226,7 +228,7 @@ void Steps::reported(const std::shared_ptr<StepLine>& line, StepReport report) {
     case Kind::started: {
       const auto step = steps_.find(run);
       if (step == steps_.end() || std::exchange(step->second.started, true)) return;
-      events_.started(run, report.start_time);
+      events_.started(run, report.start_time, step->second.image_digest);
       return;
     }
     case Kind::note:
@@ -281,11 +283,12 @@ void Steps::finish(RunId run, RunEnd end, WallTime start_time) {
   const auto step = steps_.find(run);
   if (step == steps_.end()) return;
   const bool started = step->second.started;
+  const std::string digest = std::move(step->second.image_digest);
   steps_.erase(step);
   if (events_.release) events_.release(run);
   burst_.remove(run);
   // The record of a run that ended while nobody listened may hold a start that was never told.
-  if (!started && start_time) events_.started(run, start_time);
+  if (!started && start_time) events_.started(run, start_time, digest);
   events_.ended(run, std::move(end));
 }
 
@@ -343,6 +346,12 @@ void Steps::start_waiting() {
     if (const auto handed = hand_over(run, step, std::move(order)); !handed)
       finish_later(run, launch_failed(handed.error()));
   }
+}
+
+bool Steps::has_container(const std::string& name) const {
+  return std::ranges::any_of(steps_, [&name](const auto& each) {
+    return each.second.container == name && each.second.state != State::cleaning;
+  });
 }
 
 void Steps::tick(MonoTime now) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ namespace rota::gpud {
 class Steps {
  public:
   struct Events {
-    std::function<void(RunId, WallTime)> started;
+    std::function<void(RunId, WallTime, const std::string& image_digest)> started;
     std::function<void(RunId, RunEnd)> ended;
     /// Who holds memory of which GPU now, for the runs that share some; asked once a second.
     std::function<std::vector<GpuHolders>()> gpu_holders;
@@ -40,6 +41,8 @@ class Steps {
     using Groups = std::vector<std::uint32_t>;
     std::function<void(const proto::LaunchRun&, const Groups&, Prepared)> prepare = nullptr;
     std::function<void(RunId)> release = nullptr;
+    /// A run whose rstepd is gone may have left its container.
+    std::function<void()> container_lost = nullptr;
     /// Asked before a run starts: calls what it is given, at once or later; an error keeps the run
     /// from starting here. Empty: every run may start.
     std::function<void(std::function<void(Result<void>)>)> before_start = nullptr;
@@ -59,6 +62,9 @@ class Steps {
   /// A line for the output of its first task here.
   void tell(RunId run, std::string text);
   void drop(RunId run);
+
+  /// Whether it is the container of a run that is not over, by its name.
+  bool has_container(const std::string& name) const;
 
   /// About once a second: looks after rstepds that have not called yet, and lets idle ones go.
   void tick(MonoTime now);
@@ -85,6 +91,8 @@ class Steps {
     std::optional<StepCommand> end_wanted;
     std::vector<StepCommand> unheard;  // for when its rstepd calls: signals, and what it is told
     std::vector<std::string> shared_gpus;
+    std::string image_digest;
+    std::string container;  // its name; "": none
     std::shared_ptr<StepLine> line;
     std::optional<StepOrder> waiting;  // preparing: for room on a GPU that another has to give back
   };

@@ -60,6 +60,9 @@ void Steps::adopt_one(Spool::Found found, std::vector<AdoptedRun>& adopted) {
   if (is_good) {
     step.uid = found.record.order->launch.owner.uid;
     step.cgroups = std::move(found.record.order->cgroups);
+    step.image_digest = found.record.order->container.digest;
+    step.container = found.record.order->container.name;
+    known.image_digest = step.image_digest;
     if (!found.record.end) burst_.adopt(run, found.record.order->share.gpus);
     for (GpuShare& gpu : found.record.order->share.gpus)
       step.shared_gpus.push_back(std::move(gpu.uuid));
@@ -161,6 +164,7 @@ boost::asio::awaitable<void> Steps::clean(RunId run, std::string why) {
   }
   RunEnd end = node_failed(std::move(why));
   end.left = std::move(unkilled);
+  if (!steps_[run].container.empty() && events_.container_lost) events_.container_lost();
   finish(run, std::move(end), {});
 }
 

@@ -346,6 +346,7 @@ Result<void> validate(const JobSpec& spec) {
   if (spec.time_limit_seconds < 0 || spec.time_limit_seconds > JobBounds::time_limit_seconds_max)
     return invalid(format("the time limit is {} s, it must be 0 to {}", spec.time_limit_seconds,
                           JobBounds::time_limit_seconds_max));
+  if (!spec.image.empty()) ROTA_CHECK(validate_image(spec.image));
   ROTA_CHECK(validate(*spec.nodes));
   ROTA_CHECK(validate(*spec.topology));
   ROTA_CHECK(check_segment(spec));
@@ -368,7 +369,6 @@ Result<void> validate(const JobPayload& payload) {
   if (payload.script.size() > JobBounds::script_bytes_max)
     return invalid(format("the script has {} bytes, at most {} are allowed", payload.script.size(),
                           JobBounds::script_bytes_max));
-  if (!batch && payload.arguments.empty()) return invalid("there is no command to run");
   std::size_t bytes = 0;
   for (const auto& word : payload.arguments) bytes += word.size() + 1;
   for (const auto& variable : payload.environment) {
@@ -392,10 +392,22 @@ Result<void> validate(const JobPayload& payload) {
   ROTA_CHECK(check_pattern("the output file", payload.stdout_pattern));
   ROTA_CHECK(check_pattern("the error file", payload.stderr_pattern));
   ROTA_CHECK(check_pattern("the input file", payload.stdin_path));
+  ROTA_CHECK(validate(payload.container));
   return check_word("the submit host", payload.submit_host, true);
 }
 
 Result<void> validate(const JobSpec& spec, const JobPayload& payload) {
+  const bool in_image = !spec.image.empty() && payload.container.runtime != "none";
+  // An image may say itself what it runs.
+  if (payload.mode == LaunchMode::tasks && payload.arguments.empty() && !in_image)
+    return invalid("there is no command to run");
+  // What stands between a job and its part of a GPU is the node's, and not seen in a container yet.
+  if (in_image && (spec.task.uses_mps() || (spec.task.shares_gpus() && !spec.task.uses_mig())))
+    return invalid(
+        "a part of a GPU cannot be had in a container yet: ask for whole GPUs or for MIG "
+        "instances");
+  if (!in_image && !payload.container.mounts.empty())
+    return invalid("mounts are for a job with an image: give one, or leave them out");
   // A script is one process with the GPUs of all tasks of its node.
   if (spec.task.uses_mps() && payload.mode == LaunchMode::batch &&
       spec.task_count > std::max<std::uint32_t>(spec.node_count, 1))

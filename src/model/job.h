@@ -11,6 +11,7 @@
 #include "common/result.h"
 #include "common/shared_text.h"
 #include "common/time.h"
+#include "model/container.h"
 #include "model/ids.h"
 #include "model/node_wish.h"
 #include "model/placement.h"
@@ -140,6 +141,7 @@ struct JobSpec {
   std::int64_t time_limit_seconds = 0;  // 0: none
   Box<NodeWish> nodes;                  // that it may run on; hardly any job says
   Box<TopologyRequest> topology;        // how close together; the same
+  SharedText image;                     // that it runs in; "": on the node itself
 
   bool is_elastic() const { return node_count_max > 0; }
   /// On each node of an elastic job.
@@ -171,7 +173,7 @@ struct JobSpec {
     return std::tie(m.name, m.project, m.kind, m.task_count, m.node_count, m.task, m.node,
                     m.time_limit_seconds, m.requeue, m.queue, m.priority, m.preemptibility,
                     m.signal, m.signal_seconds, m.grace_seconds, wish_of(m), m.node_count_max,
-                    topology_of(m), m.background);
+                    topology_of(m), m.background, m.image);
   }
   /// Told when all fields have been read.
   void decoded() {
@@ -214,11 +216,13 @@ struct JobPayload {
   std::string stderr_pattern;  // "" : joined to stdout
   std::string stdin_path;      // "" : /dev/null
   std::string submit_host;
+  ContainerSpec container;  // of a job with an image
 
   friend bool operator==(const JobPayload&, const JobPayload&) = default;
   static auto fields(auto& m) {
     return std::tie(m.mode, m.script, m.arguments, m.environment, m.working_directory, m.umask,
-                    m.limits, m.stdout_pattern, m.stderr_pattern, m.stdin_path, m.submit_host);
+                    m.limits, m.stdout_pattern, m.stderr_pattern, m.stdin_path, m.submit_host,
+                    m.container);
   }
 };
 
@@ -285,6 +289,8 @@ struct LastRun {
   // Kept while it waits again, and until it runs:
   std::vector<NodeId> start_failed_on;  // nodes that could not start it lately, the latest last
   std::string start_failure;            // the latest: on which node, and why
+  // Which image its name meant when it first ran, kept for all its runs; "": none, or not yet.
+  std::string image_digest;
 
   friend bool operator==(const LastRun&, const LastRun&) = default;
 };
@@ -313,7 +319,7 @@ struct Job {
                     m.end_time, last.placement, last.nodes, last.started, last.end,
                     m.cancel_requested, last.elapsed_ms, m.mode, last.tasks_per_node, m.preemptions,
                     last.displaced, m.start_failures, last.start_failed_on, last.start_failure,
-                    last.growths);
+                    last.growths, last.image_digest);
   }
   /// Told when all fields have been read.
   void decoded() { last.tidy(); }
@@ -345,17 +351,18 @@ struct JobView {
   std::int64_t gpu_amount = 0;  // of gpu_unit: held, or asked for
   WallTime expected_start;      // while it waits and a place is kept for it: by then, at the latest
   // The narrowest place of the topology that all its nodes lie in; "": none, or it has none.
-  std::string place_level;  // "rack"
-  std::string place;        // "block-a/rack-1"
-  RunUsage usage;           // of the present run, or the latest
-  WallTime idle_since;      // of a running job: all of its GPUs are idle; never: they are not
+  std::string place_level;   // "rack"
+  std::string place;         // "block-a/rack-1"
+  RunUsage usage;            // of the present run, or the latest
+  WallTime idle_since;       // of a running job: all of its GPUs are idle; never: they are not
+  std::string image_digest;  // which image its name meant; "": none, or it has not run yet
 
   friend bool operator==(const JobView&, const JobView&) = default;
   static auto fields(auto& m) {
     return std::tie(m.id, m.spec, m.owner, m.state, m.restarts, m.gpu_count, m.nodes, m.submit_time,
                     m.start_time, m.end_time, m.exit_code, m.exit_signal, m.elapsed_ms, m.wait,
                     m.reason, m.preemptions, m.displaced, m.gpu_amount, m.expected_start,
-                    m.place_level, m.place, m.usage, m.idle_since);
+                    m.place_level, m.place, m.usage, m.idle_since, m.image_digest);
   }
 };
 

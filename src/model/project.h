@@ -126,11 +126,12 @@ struct Queue {
   std::vector<std::string> projects;  // that may use it; none: all
   std::int32_t priority = 0;          // of its jobs that ask for none; 0: their kind's
   QueuePlacement placement = QueuePlacement::pack;
+  std::string container_runtime;  // of its jobs with an image; "": as their nodes say
 
   friend bool operator==(const Queue&, const Queue&) = default;
   static auto fields(auto& m) {
     return std::tie(m.name, m.node_group, m.time_limit_default_seconds, m.time_limit_max_seconds,
-                    m.projects, m.priority, m.placement);
+                    m.projects, m.priority, m.placement, m.container_runtime);
   }
 };
 

@@ -288,10 +288,13 @@ enum class RunPhase : std::uint8_t { starting = 1, running = 2, ended = 3 };
 struct RunReport {
   RunId run;
   RunPhase phase = RunPhase::starting;
-  RunEnd end;           // when ended
-  WallTime start_time;  // when running or ended
+  RunEnd end;                // when ended
+  WallTime start_time;       // when running or ended
+  std::string image_digest;  // as RunStarted's
   friend bool operator==(const RunReport&, const RunReport&) = default;
-  static auto fields(auto& m) { return std::tie(m.run, m.phase, m.end, m.start_time); }
+  static auto fields(auto& m) {
+    return std::tie(m.run, m.phase, m.end, m.start_time, m.image_digest);
+  }
 };
 
 /// rgpud -> rctld: here I am, this is what I have and what I run. First message of its session.
@@ -356,10 +359,11 @@ struct LaunchRun {
   std::vector<std::uint32_t> tasks_per_node;
   WallTime submit_time;
   JobPayload payload;
+  std::string image_digest;  // of an earlier run: the same image is meant; "": whatever it is now
   friend bool operator==(const LaunchRun&, const LaunchRun&) = default;
   static auto fields(auto& m) {
     return std::tie(m.run, m.spec, m.owner, m.part, m.gpu_uuids, m.node_index, m.nodes,
-                    m.tasks_per_node, m.submit_time, m.payload);
+                    m.tasks_per_node, m.submit_time, m.payload, m.image_digest);
   }
 };
 /// rctld -> rgpud: end this run: a signal, some grace, then SIGKILL. Answered by RunEnded; at once
@@ -405,8 +409,18 @@ struct RunStarted {
   static constexpr std::uint32_t size_max = small_message;
   RunId run;
   WallTime start_time;
+  std::string image_digest;  // of a job with an image: which one its name meant here
   friend bool operator==(const RunStarted&, const RunStarted&) = default;
-  static auto fields(auto& m) { return std::tie(m.run, m.start_time); }
+  static auto fields(auto& m) { return std::tie(m.run, m.start_time, m.image_digest); }
+};
+/// rgpud -> rctld: how far the start of this run has come, for people. A later one replaces it.
+struct RunProgress {
+  static constexpr std::uint16_t number = 214;
+  static constexpr std::uint32_t size_max = small_message;
+  RunId run;
+  std::string text;  // "image 62 %"
+  friend bool operator==(const RunProgress&, const RunProgress&) = default;
+  static auto fields(auto& m) { return std::tie(m.run, m.text); }
 };
 /// rgpud -> rctld: nothing of the run is left on the node. Repeated until ForgetRun comes.
 struct RunEnded {
@@ -480,6 +494,6 @@ using AllMessages =
                ForgetRun, SignalRun, RunStarted, RunEnded, LogRead, LogChunk, OrgShowRequest,
                OrgShowReply, OrgApplyRequest, OrgApplyReply, ProjectChangeRequest,
                ProjectChangeReply, HealthRequest, HealthReply, GpuHealthReport, GpuHealthTaken,
-               NodeChangeRequest, NodeChangeReply, HealthOrder, TellRun>;
+               NodeChangeRequest, NodeChangeReply, HealthOrder, TellRun, RunProgress>;
 
 }  // namespace rota::proto

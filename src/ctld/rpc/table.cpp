@@ -162,8 +162,17 @@ Result<void> on_heartbeat(const Call& call) {
 Result<void> on_run_started(const Call& call) {
   ROTA_TRY(const auto message, proto::decode<proto::RunStarted>(call.frame.body));
   ROTA_TRY(const NodeId node, node_of(call));
+  call.engine().run_image(node, message.run, message.image_digest);
   call.engine().run_started(node, message.run, message.start_time, now());
   call.controller.wake();
+  return {};
+}
+
+Result<void> on_run_progress(const Call& call) {
+  ROTA_TRY(auto message, proto::decode<proto::RunProgress>(call.frame.body));
+  ROTA_TRY(const NodeId node, node_of(call));
+  if (call.engine().run_progress(node, message.run, std::move(message.text)))
+    call.controller.wake();
   return {};
 }
 
@@ -211,6 +220,7 @@ constexpr Entry table[] = {
     {proto::NodeHello::number, on_hello},
     {proto::Heartbeat::number, on_heartbeat},
     {proto::RunStarted::number, on_run_started},
+    {proto::RunProgress::number, on_run_progress},
     {proto::RunEnded::number, on_run_ended},
     {proto::OrgShowRequest::number, on_org_show},
     {proto::OrgApplyRequest::number, on_org_apply},

@@ -134,8 +134,7 @@ class Child : public std::enable_shared_from_this<Child> {
   }
 
   /// False at the end.
-  static bool take(boost::asio::posix::stream_descriptor& from, std::string& text,
-                   std::size_t bytes_max) {
+  bool take(boost::asio::posix::stream_descriptor& from, std::string& text, std::size_t bytes_max) {
     char part[4096];
     for (;;) {
       const ssize_t count = ::read(from.native_handle(), part, sizeof part);
@@ -143,6 +142,8 @@ class Child : public std::enable_shared_from_this<Child> {
       if (count < 0 && errno == EAGAIN) return true;
       if (count <= 0) return false;
       text.append(part, static_cast<std::size_t>(count));
+      if (&from == &output_ && order_.heard && done_)
+        order_.heard({part, static_cast<std::size_t>(count)});
       if (text.size() > bytes_max) text.erase(0, text.size() - bytes_max);
     }
   }

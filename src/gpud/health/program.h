@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/result.h"
@@ -15,6 +16,8 @@ struct ProgramOrder {
   std::vector<std::string> words;        // the program, by an absolute path or for the PATH
   std::vector<std::string> environment;  // NAME=value, beside PATH and what rgpud was started with
   Duration limit{};                      // then it is killed, with all it has started
+  // What it prints, as it comes. Not called after the end was told, nor from within the call.
+  std::function<void(std::string_view)> heard = nullptr;
 };
 
 /// Good when it ends with 0. The error's detail is one line: the last that it printed, or how it

@@ -175,6 +175,13 @@ int RunCgroups::join(bool cloned) const {
   return 0;
 }
 
+int RunCgroups::take(pid_t pid) const {
+  for (const Leaf& leaf : leaves())
+    if (const int error = file_write(leaf.path + "/cgroup.procs", std::to_string(pid)))
+      return error;
+  return 0;
+}
+
 std::vector<pid_t> RunCgroups::processes() const {
   std::vector<pid_t> pids;
   for (const Leaf& leaf : leaves()) collect(leaf.path, pids, 0);

@@ -31,6 +31,8 @@ class RunCgroups {
   /// Called in the child before it gives up its rights: moves itself into the rest. `cloned`: it is
   /// in the directory of clone_fd() already. 0 or errno.
   int join(bool cloned) const;
+  /// Moves another process into all of it. 0 or errno.
+  int take(pid_t pid) const;
 
   bool binds_cpus() const { return !plan_.cpuset.empty() && cpus_bound_; }
 

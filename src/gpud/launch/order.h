@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "gpud/container/order.h"
 #include "gpud/share/order.h"
 #include "model/job.h"
 #include "proto/messages.h"
@@ -94,12 +95,13 @@ struct StepOrder {
   ShareOrder share;
   MemoryBinding memory;
   std::int64_t unkillable_after_ms = 30'000;  // so long SIGKILL may take
+  ContainerOrder container;
 
   friend bool operator==(const StepOrder&, const StepOrder&) = default;
   static auto fields(auto& m) {
     return std::tie(m.launch, m.cpus, m.cpu_list, m.groups, m.tasks, m.cgroups, m.memory_nodes,
                     m.boot_id, m.spool_dir, m.script_path, m.kill_wait_ms, m.slurm_environment,
-                    m.devices, m.share, m.memory, m.unkillable_after_ms);
+                    m.devices, m.share, m.memory, m.unkillable_after_ms, m.container);
   }
 };
 

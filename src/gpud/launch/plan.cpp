@@ -27,8 +27,16 @@ Result<void> check(const proto::LaunchRun& launch) {
   const JobPayload& payload = launch.payload;
   if (payload.mode != LaunchMode::batch && payload.mode != LaunchMode::tasks)
     return refuse("this rgpud does not know how to run it");
-  if (payload.mode == LaunchMode::tasks && payload.arguments.empty())
+  if (payload.mode == LaunchMode::tasks && payload.arguments.empty() && launch.spec.image.empty())
     return Error{Errc::launch_failed, "it names no command"};
+  return {};
+}
+
+Result<void> check_container(const NodeFacts& facts) {
+  if (::geteuid() != 0)
+    return Error{Errc::unsupported, "rgpud must run as root to run jobs in containers"};
+  if (facts.cgroups.tracking.empty())
+    return Error{Errc::unsupported, "this node has no cgroup to keep a container's processes in"};
   return {};
 }
 
@@ -199,6 +207,11 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
                             const Provision& provision) {
   ROTA_CHECK(check(launch));
   const std::vector<MigDevice>& instances = provision.instances;
+  ROTA_TRY(const ContainerKind kind, container_kind(launch, facts.containers));
+  if (kind != ContainerKind::none) {
+    ROTA_CHECK(check_container(facts));
+    launch.payload.environment = container_environment(launch.payload, provision.image);
+  }
   if (instances.size() != launch.part.mig.size())
     return Error{Errc::unsupported, "this node cannot cut GPUs into MIG instances"};
   const RunId run = launch.run;
@@ -214,17 +227,23 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
   for (const MigDevice& instance : instances) launch.gpu_uuids.push_back(instance.uuid);
   ROTA_TRY(order.tasks, plan_tasks(launch, context));
   launch.payload.environment = job_environment(launch, context);
+  if (facts.binds_cpus) order.cpu_list = idset_format(cpus);
+  order.script_path = facts.scripts_dir + '/' + run_name(run);
+  if (kind != ContainerKind::none) {
+    const std::string directory = order.script_path + container_suffix;
+    ROTA_TRY(order.container, plan_container(launch, kind, provision.image, facts.containers,
+                                             directory, order.cpu_list));
+    order.script_path = directory + '/' + box_script;
+  }
   launch.gpu_uuids = std::move(gpu_uuids);
   order.launch = std::move(launch);
   order.groups = std::move(groups);
   order.cpus = std::move(cpus);
-  if (facts.binds_cpus) order.cpu_list = idset_format(order.cpus);
   order.cgroups = facts.cgroups.plan_for(run_name(run));
   order.memory_nodes = facts.cgroups.memory_nodes;
   order.memory = plan_memory(order, facts);
   order.boot_id = facts.boot_id;
   order.spool_dir = facts.spool_dir;
-  order.script_path = facts.scripts_dir + '/' + run_name(run);
   order.kill_wait_ms = settings.kill_wait_ms;
   order.unkillable_after_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(facts.unkillable_after).count();

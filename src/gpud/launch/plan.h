@@ -6,6 +6,7 @@
 #include "common/result.h"
 #include "common/time.h"
 #include "gpud/agent.h"
+#include "gpud/container/plan.h"
 #include "gpud/launch/cgroup_host.h"
 #include "gpud/launch/order.h"
 #include "gpud/mig/instances.h"
@@ -39,12 +40,14 @@ struct NodeFacts {
   std::string bind_memory = "none";  // node.bind_memory
   Duration burst_grace = std::chrono::seconds(10);  // of BurstRoom
   Duration unkillable_after = std::chrono::seconds(30);
+  ContainerFacts containers;
 };
 
 /// What was made ready on the node for one run.
 struct Provision {
   std::vector<MigDevice> instances;  // those of the part, in its order
   std::vector<MpsAccess> mps;        // one for each of its GPUs, if it asked for a compute share
+  ImageFacts image;                  // of a job with one
 };
 
 /// Everything rstepd needs, looked up and spelled out. Fails with launch_failed and the reason when

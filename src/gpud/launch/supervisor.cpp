@@ -104,14 +104,19 @@ bool Supervisor::run(bool may_go_on) {
     if (!trouble.empty()) link_.send(report(StepReport::Kind::note, std::move(trouble)));
     if (trouble = cgroups_.confine(order_.devices); !trouble.empty())
       trouble = "cannot confine the job to its GPUs: " + trouble;
+    if (trouble.empty() && !order_.container.empty()) {
+      box_ = std::make_unique<ContainerBox>(order_.container, order_.launch.owner, order_.groups);
+      trouble = box_->prepare();
+    }
     if (trouble.empty()) trouble = write_script(order_);
     if (trouble.empty()) trouble = open_share();
     if (!trouble.empty())
       fail_launch({std::move(trouble), true});
     else
-      launch_next();
+      start_run();
   }
   while (!done()) wait_for_event();
+  remove_container();
   kill_rest();
   if (order_.share.by_driver) clear_driver_limits(order_.share, order_.cgroups.tracking);
   if (share_ != nullptr) {
@@ -120,6 +125,36 @@ bool Supervisor::run(bool may_go_on) {
   }
   remove_script(order_);
   return report_end(verdict(), may_go_on && !is_given_up_ && asked_to_end == 0);
+}
+
+void Supervisor::start_run() {
+  if (box_ == nullptr) return launch_next();
+  if (std::string trouble = box_->start(); !trouble.empty())
+    fail_launch({std::move(trouble), true});
+}
+
+/// Its first process is one of the run's: it is tracked, limited and killed with the others.
+void Supervisor::container_is_up() {
+  if (const int error = cgroups_.take(box_->init()))
+    return fail_launch(
+        {std::string("cannot move the container to the job's cgroup: ") + strerrordesc_np(error),
+         true});
+  launch_next();
+}
+
+void Supervisor::remove_container() {
+  if (box_ == nullptr) return;
+  if (std::string trouble = box_->remove(); !trouble.empty())
+    link_.send(report(StepReport::Kind::note, "its container is left over: " + trouble));
+}
+
+/// All that is the job's. In a container that is not all that descends from us: some of it is not
+/// the job's, and what lost its parent in there has another one now.
+std::vector<pid_t> Supervisor::processes() const {
+  if (box_ == nullptr) return descendants_of(::getpid());
+  std::vector<pid_t> pids = cgroups_.processes();
+  std::erase(pids, box_->init());
+  return pids;
 }
 
 /// "0,1", as the kernel reads it.
@@ -179,7 +214,7 @@ void Supervisor::judge_share(const std::vector<GpuHolders>& held) {
     if (found == held.end()) return;  // it did not answer: no verdict
     by_gpu.push_back(found->processes);
   }
-  const std::vector<pid_t> ours = descendants_of(::getpid());
+  const std::vector<pid_t> ours = processes();
   const auto breach = share_->books().sample(by_gpu, [&ours](std::uint32_t pid) {
     return std::ranges::find(ours, static_cast<pid_t>(pid)) != ours.end();
   });
@@ -199,12 +234,20 @@ void Supervisor::launch_next() {
   launching_.reset(ends[0]);
   Fd answer(ends[1]);
   bool cloned = false;
+  const Enclosure* inside = box_ == nullptr ? nullptr : &box_->enclosure();
+  if (inside != nullptr)
+    if (const int error = inside->bear_inside()) {
+      launching_.reset();
+      return fail_launch(
+          {std::string("cannot enter the container: ") + strerrordesc_np(error), true});
+    }
   const pid_t pid = fork_into(cgroups_.clone_fd(), cloned);
+  if (pid != 0 && inside != nullptr) inside->bear_outside();
   if (pid == 0) {
     // What tells rgpud that we live must not be held open by a child that hangs in open().
     record_.reset();
     if (link_.is_open()) ::close(link_.fd());
-    const Excuse excuse = become_task(order_, tasks_.size(), cgroups_, cloned);
+    const Excuse excuse = become_task(order_, tasks_.size(), cgroups_, cloned, inside);
     const std::string said = (excuse.by_node ? by_node_mark : by_job_mark) + excuse.text;
     if (::write(answer.get(), said.data(), said.size()) < 0) ::_exit(126);
     ::_exit(127);
@@ -244,6 +287,10 @@ bool Supervisor::reap() {
     const pid_t pid = ::waitpid(-1, &status, WNOHANG);
     if (pid == 0) return true;
     if (pid < 0) return errno != ECHILD;
+    Excuse excuse;
+    if (box_ != nullptr && box_->was_client(pid, status, excuse.text, excuse.by_node) &&
+        !excuse.text.empty())
+      fail_launch({"the container did not start: " + excuse.text, excuse.by_node});
     for (Task& task : tasks_)
       if (task.running && task.pid == pid) task_ended(task, status);
   }
@@ -262,6 +309,7 @@ bool Supervisor::done() const {
   if (launching_) return false;
   for (const Task& task : tasks_)
     if (task.running) return false;
+  if (box_ != nullptr && !box_->is_up() && !kill_at_) return false;
   return kill_at_.has_value() || (!order_.tasks.empty() && tasks_.size() == order_.tasks.size());
 }
 
@@ -296,7 +344,7 @@ std::optional<MonoTime> Supervisor::warn_at() const {
 }
 
 void Supervisor::signal_all(int signal) {
-  for (const pid_t pid : descendants_of(::getpid())) ::kill(pid, signal);
+  for (const pid_t pid : processes()) ::kill(pid, signal);
 }
 
 void Supervisor::wait_for_event() {
@@ -310,21 +358,34 @@ void Supervisor::wait_for_event() {
   if (killed_at_) sooner(*killed_at_ + unkillable_after());
   if (const auto at = link_.retry_at()) sooner(*at);
   if (fence_ && !kill_at_) sooner(*fence_);
+  const auto start_limit = std::chrono::milliseconds(order_.container.start_limit_ms);
+  const bool is_opening = box_ != nullptr && !box_->is_up() && !kill_at_;
+  if (is_opening) sooner(begun_ + start_limit);
 
   const int share_fd = share_ != nullptr ? share_->fd() : -1;
-  pollfd waits[3] = {{.fd = link_.fd(), .events = POLLIN, .revents = 0},
-                     {.fd = launching_.get(), .events = POLLIN, .revents = 0},
-                     {.fd = share_fd, .events = POLLIN, .revents = 0}};
+  const auto wait_in = [](int fd) { return pollfd{.fd = fd, .events = POLLIN, .revents = 0}; };
+  pollfd waits[5] = {wait_in(link_.fd()), wait_in(launching_.get()), wait_in(share_fd),
+                     wait_in(is_opening ? box_->doorbell() : -1),
+                     wait_in(box_ != nullptr ? box_->client_output() : -1)};
   const std::int64_t wait_ns = std::max(wake - now, Duration::zero()).count();
   const timespec timeout{.tv_sec = wait_ns / 1'000'000'000, .tv_nsec = wait_ns % 1'000'000'000};
   sigset_t none;
   sigemptyset(&none);
-  const int ready = ::ppoll(waits, 3, &timeout, &none);
+  const int ready = ::ppoll(waits, 5, &timeout, &none);
   if (ready > 0 && waits[2].revents != 0) {
     share_->serve();
     if (std::string note = share_->take_note(); !note.empty())
       link_.send(report(StepReport::Kind::note, std::move(note)));
   }
+  if (ready > 0 && waits[4].revents != 0) box_->read_client();
+  if (ready > 0 && waits[3].revents != 0) {
+    if (std::string trouble = box_->answer_door(); !trouble.empty())
+      fail_launch({std::move(trouble), false});
+    else if (box_->is_up())
+      container_is_up();
+  }
+  if (is_opening && !box_->is_up() && mono_now() >= begun_ + start_limit)
+    fail_launch({"the container did not start in time", true});
   if (ready > 0 && waits[1].revents != 0) launch_answered();
   // Children first: a run that has ended by itself was not cancelled by an order that came late.
   reap();
@@ -411,7 +472,7 @@ void Supervisor::kill_rest() {
   sigemptyset(&none);
   while (reap()) {
     cgroups_.kill();
-    signal_all(SIGKILL);
+    for (const pid_t pid : descendants_of(::getpid())) ::kill(pid, SIGKILL);
     const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};
     ::ppoll(nullptr, 0, &pause, &none);
     if (mono_now() < give_up) continue;

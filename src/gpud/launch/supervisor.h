@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/time.h"
+#include "gpud/container/box.h"
 #include "gpud/launch/cgroup.h"
 #include "gpud/launch/file.h"
 #include "gpud/launch/order.h"
@@ -45,6 +46,10 @@ class Supervisor {
   std::string open_share();
   bool limit_by_driver();
   void judge_share(const std::vector<GpuHolders>& held);
+  void start_run();
+  void container_is_up();
+  void remove_container();
+  std::vector<pid_t> processes() const;
   void launch_next();
   void launch_answered();
   void all_started();
@@ -75,7 +80,8 @@ class Supervisor {
   Fd record_;
   StepLink link_;
   RunCgroups cgroups_;
-  std::unique_ptr<ShareDoor> share_;  // of a run with parts of GPUs
+  std::unique_ptr<ShareDoor> share_;   // of a run with parts of GPUs
+  std::unique_ptr<ContainerBox> box_;  // of a run with an image
   std::vector<Task> tasks_;
   Fd launching_;  // the newest child's pipe, until its exec or its excuse
   bool started_ = false;

@@ -3,7 +3,9 @@
 #include "gpud/launch/task.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -144,12 +146,18 @@ class Strings {
   std::vector<char*> pointers_;
 };
 
+/// Where the script is for who runs it.
+std::string script_place(const StepOrder& order) {
+  return order.container.empty() ? order.script_path : std::string(box_place) + '/' + box_script;
+}
+
 Excuse run_script(const StepOrder& order, char** environment) {
+  const std::string path = script_place(order);
   Strings arguments;
-  arguments.add(order.script_path);
+  arguments.add(path);
   arguments.add(order.launch.payload.arguments);
   char** const argv = arguments.get();
-  ::execve(order.script_path.c_str(), argv, environment);
+  ::execve(path.c_str(), argv, environment);
   if (errno == ENOEXEC) {  // no #! line: the shell's language, as everywhere
     const std::string shell = "/bin/sh";
     Strings with_shell;
@@ -180,14 +188,69 @@ Excuse run_program(const StepOrder& order, const TaskOrder& task) {
   if (!order.share.empty())
     if (const std::string why = probe_share(order.share, variables); !why.empty())
       return {"cannot give it a part of a GPU: " + why, true};
-  if (order.launch.payload.mode == LaunchMode::batch) return run_script(order, variables);
-  if (order.launch.payload.arguments.empty()) return {"cannot run the job: it names no command"};
-  environ = variables;  // execvp looks for PATH here
+  const std::vector<std::string>& entry = order.container.entry_words;
+  const bool batch = order.launch.payload.mode == LaunchMode::batch;
+  if (batch && entry.empty()) return run_script(order, variables);
+  const std::string script = script_place(order);
   Strings arguments;
+  arguments.add(entry);
+  if (batch) arguments.add(script);
   arguments.add(order.launch.payload.arguments);
-  const std::string& program = order.launch.payload.arguments.front();
-  ::execvp(program.c_str(), arguments.get());
-  return failed("run '" + program + "'", errno);
+  char** const words = arguments.get();
+  if (words[0] == nullptr) return {"cannot run the job: it names no command"};
+  environ = variables;  // execvp looks for PATH here
+  ::execvp(words[0], words);
+  return failed(std::string("run '") + words[0] + "'", errno);
+}
+
+Excuse no_owner(const Owner& owner, int error) {
+  return node_failed("become uid " + std::to_string(owner.uid) + " gid " +
+                         std::to_string(owner.gid) + " from uid " + std::to_string(::geteuid()),
+                     error);
+}
+
+/// The files are the node's, so they are opened before the container is entered, with the owner's
+/// rights and with a way back.
+Excuse open_files_as_owner(const StepOrder& order, const TaskOrder& task) {
+  const Owner& owner = order.launch.owner;
+  if (::setgroups(order.groups.size(), order.groups.data()) != 0 ||
+      ::setresgid(owner.gid, owner.gid, owner.gid) != 0 ||
+      ::setresuid(static_cast<uid_t>(-1), owner.uid, static_cast<uid_t>(-1)) != 0)
+    return no_owner(owner, errno);
+  const std::string& directory = order.launch.payload.working_directory;
+  Excuse trouble;
+  if (::chdir(directory.c_str()) != 0)
+    trouble = failed("enter working directory '" + directory + "'", errno);
+  else
+    trouble = open_files(order, task);
+  if (::setresuid(static_cast<uid_t>(-1), 0, static_cast<uid_t>(-1)) != 0)
+    return no_owner(owner, errno);
+  return trouble;
+}
+
+/// What root could get back by running a program, nobody can: neither by an image's set-user-id
+/// programs nor, where root's own jobs are allowed, as root.
+int give_up_capabilities() {
+  for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability) >= 0; ++capability)
+    if (::prctl(PR_CAPBSET_DROP, capability) != 0) return errno;
+  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno;
+}
+
+Excuse enter_container(const StepOrder& order, const TaskOrder& task, const Enclosure& inside) {
+  const Owner& owner = order.launch.owner;
+  if (Excuse trouble = open_files_as_owner(order, task); !trouble.text.empty()) return trouble;
+  if (const int error = inside.enter()) return node_failed("enter the container", error);
+  if (const int error = give_up_capabilities())
+    return node_failed("give up root's capabilities", error);
+  if (::setresgid(owner.gid, owner.gid, owner.gid) != 0 ||
+      ::setresuid(owner.uid, owner.uid, owner.uid) != 0)
+    return no_owner(owner, errno);
+  ::umask(static_cast<mode_t>(order.launch.payload.umask & 0777));
+  for (const std::string& directory : order.container.workdirs)
+    if (::chdir(directory.c_str()) == 0) return {};
+  return failed(
+      "enter working directory '" + order.container.workdirs.front() + "' in the container", errno);
 }
 
 }  // namespace
@@ -201,7 +264,7 @@ void reset_oom_score() {
 }
 
 Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& cgroups,
-                   bool cloned) {
+                   bool cloned, const Enclosure* inside) {
   const proto::LaunchRun& launch = order.launch;
   ::setsid();
   default_signals();
@@ -211,18 +274,20 @@ Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& 
     return node_failed("bind its memory to NUMA nodes", error);
   reset_oom_score();
   set_limits(launch.payload.limits);
+  const TaskOrder& task = order.tasks[index];
+  if (inside != nullptr) {
+    if (Excuse trouble = enter_container(order, task, *inside); !trouble.text.empty())
+      return trouble;
+    return run_program(order, task);
+  }
   if (const int error = enter_share(order.share))
     return node_failed("put its part of a GPU before it", error);
   if (const int error = become(launch.owner.uid, launch.owner.gid, order.groups))
-    return node_failed("become uid " + std::to_string(launch.owner.uid) + " gid " +
-                           std::to_string(launch.owner.gid) + " from uid " +
-                           std::to_string(::geteuid()),
-                       error);
+    return no_owner(launch.owner, error);
   ::umask(static_cast<mode_t>(launch.payload.umask & 0777));
   const std::string& directory = launch.payload.working_directory;
   if (::chdir(directory.c_str()) != 0)
     return failed("enter working directory '" + directory + "'", errno);
-  const TaskOrder& task = order.tasks[index];
   if (Excuse trouble = open_files(order, task); !trouble.text.empty()) return trouble;
   return run_program(order, task);
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "gpud/container/box.h"
 #include "gpud/launch/cgroup.h"
 #include "gpud/launch/order.h"
 
@@ -21,9 +22,9 @@ struct Excuse {
 
 /// Called in the child: own session, cgroups, limits, the owner's rights, directory, files, exec.
 /// Comes back only when that failed, with one sentence that says at what. `cloned`: the child is in
-/// the cgroup of clone_fd() already.
+/// the cgroup of clone_fd() already. `inside`: of the run's container, if it has one.
 Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& cgroups,
-                   bool cloned);
+                   bool cloned, const Enclosure* inside);
 
 /// Called in a child: as the owner, a line behind the first task's errors, if that file is there.
 void write_notice(const StepOrder& order, const std::string& text);

@@ -343,7 +343,7 @@ class MigSteps : public MigKeeperTest {
     Gpu& gpu = facts.gpus.emplace_back();
     gpu.uuid = rgpud.uuid;
     Steps::Events events;
-    events.started = [this](RunId, WallTime) { told += "started; "; };
+    events.started = [this](RunId, WallTime, const std::string&) { told += "started; "; };
     events.ended = [this](RunId, const RunEnd& end) { told += describe(end); };
     events.prepare = [this](const proto::LaunchRun& run, const Steps::Events::Groups&,
                             Steps::Events::Prepared prepared) {

@@ -32,7 +32,9 @@ class Node {
     facts.spool_dir = spool->directory();
     facts.scripts_dir = spool->scripts_directory();
     Steps::Events events;
-    events.started = [this](RunId run, WallTime) { told += run_name(run) + " started\n"; };
+    events.started = [this](RunId run, WallTime, const std::string&) {
+      told += run_name(run) + " started\n";
+    };
     events.ended = [this](RunId run, RunEnd end) {
       told += run_name(run) + " " + describe(end) + "\n";
     };

@@ -234,8 +234,8 @@ TEST(ValidatePayload, NamesTheFieldThatIsWrong) {
             "invalid job: the script has 4194305 bytes, at most 4194304 are allowed");
   EXPECT_EQ(payload_after([](JobPayload& p) { p.mode = static_cast<LaunchMode>(7); }),
             "invalid job: the launch mode is unknown");
-  EXPECT_EQ(payload_after([](JobPayload& p) { p.mode = LaunchMode::tasks; }),
-            "invalid job: there is no command to run");
+  EXPECT_EQ(payload_after([](JobPayload& p) { p.container.workdir = "x"; }),
+            "invalid job: the container's working directory is 'x', it must be an absolute path");
   EXPECT_EQ(payload_after([](JobPayload& p) { p.environment = {"HOME"}; }),
             "invalid job: environment entry 'HOME' is not NAME=value");
   EXPECT_EQ(payload_after([](JobPayload& p) { p.environment = {"=x"}; }),
@@ -393,6 +393,32 @@ TEST(ValidateSpec, AScriptHasOneGpuToShare) {
   spec.node_count = 0;
   payload.mode = LaunchMode::tasks;
   EXPECT_TRUE(validate(spec, payload));
+}
+
+TEST(ValidateJob, OnlyAnImageMaySayItselfWhatItRuns) {
+  JobSpec spec;
+  spec.name = "x";
+  JobPayload payload;
+  payload.mode = LaunchMode::tasks;
+  EXPECT_EQ(validate(spec, payload).error().detail, "there is no command to run");
+  spec.image = "busy:1";
+  EXPECT_TRUE(validate(spec, payload));
+  payload.container.mounts = {{"/a", "/b", false}};
+  EXPECT_TRUE(validate(spec, payload));
+  spec.task.gpu_count = 1;
+  spec.task.gpu_share = 500'000;
+  EXPECT_EQ(validate(spec, payload).error().detail,
+            "a part of a GPU cannot be had in a container yet: ask for whole GPUs or for MIG "
+            "instances");
+  spec.task = {};
+  payload.container.runtime = "none";
+  EXPECT_EQ(validate(spec, payload).error().detail, "there is no command to run");
+  payload.arguments = {"true"};
+  EXPECT_EQ(validate(spec, payload).error().detail,
+            "mounts are for a job with an image: give one, or leave them out");
+  spec.image = "--privileged";
+  EXPECT_EQ(validate(spec).error().detail,
+            "the image is '--privileged': an image's name begins with a letter or a digit");
 }
 
 }  // namespace

@@ -1,0 +1,318 @@
+// gpud/container/box.cpp - the door, the client that makes the container, and who comes in. Linked
+// into rstepd, so without libfmt.
+#include "gpud/container/box.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "gpud/container/http.h"
+#include "gpud/container/mounts.h"
+#include "gpud/launch/identity.h"
+
+namespace rota::gpud {
+namespace {
+
+constexpr std::size_t said_bytes_max = 4096;
+/// Of the client: what was asked for cannot be had anywhere.
+constexpr int exit_by_job = 3;
+constexpr Duration daemon_patience = std::chrono::minutes(5);
+constexpr Duration remove_patience = std::chrono::seconds(30);
+
+std::string failed(const std::string& what) {
+  return "cannot " + what + ": " + strerrordesc_np(errno);
+}
+
+bool copy_program(const std::string& from, const std::string& to) {
+  const Fd source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+  ::unlink(to.c_str());
+  const Fd target(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755));
+  struct stat status {};
+  if (!source || !target || ::fstat(source.get(), &status) != 0) return false;
+  off_t at = 0;
+  while (at < status.st_size)
+    if (::sendfile(target.get(), source.get(), &at,
+                   static_cast<std::size_t>(status.st_size - at)) <= 0)
+      return false;
+  return ::fchmod(target.get(), 0755) == 0;
+}
+
+/// Only the owner may call, and root; the name in the container has to be the short one that
+/// rota-pause knows, while here it may be as long as it likes.
+Fd open_door(const std::string& directory, const Owner& owner) {
+  const Fd place(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  Fd door(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!place || !door) return Fd();
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  const std::string path = "/proc/self/fd/" + std::to_string(place.get()) + '/' + box_door;
+  std::memcpy(name.sun_path, path.data(), path.size());
+  ::unlink(path.c_str());
+  if (::bind(door.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0 ||
+      ::chmod(path.c_str(), 0600) != 0 || ::chown(path.c_str(), owner.uid, owner.gid) != 0 ||
+      ::listen(door.get(), 4) != 0)
+    return Fd();
+  return door;
+}
+
+Fd open_namespace(pid_t pid, const char* name) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/ns/" + name;
+  return Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+bool same_file(int a, int b) {
+  struct stat first {
+  }, second{};
+  return ::fstat(a, &first) == 0 && ::fstat(b, &second) == 0 && first.st_ino == second.st_ino &&
+         first.st_dev == second.st_dev;
+}
+
+void say(int output, const std::string& text) {
+  static_cast<void>(!::write(output, text.data(), text.size()));
+}
+
+std::string container_path(const ContainerOrder& order, const char* rest = "") {
+  return "/containers/" + order.name + rest;
+}
+
+/// 404 is as good as done; 409 says that it is being done.
+std::string docker_remove(const ContainerOrder& order) {
+  HttpAnswer answer = http_call(order.socket, "DELETE", container_path(order, "?force=true&v=true"),
+                                {}, remove_patience);
+  if (answer.status == 409) {
+    answer = http_call(order.socket, "POST", container_path(order, "/wait?condition=removed"), {},
+                       remove_patience);
+    if (answer.status == 200) return {};
+  }
+  return answer.status == 204 || answer.status == 404 ? "" : message_of(answer);
+}
+
+int docker_start(const ContainerOrder& order, int output) {
+  HttpAnswer answer;
+  for (const bool again : {false, true}) {
+    answer = http_call(order.socket, "POST", "/containers/create?name=" + order.name, order.request,
+                       daemon_patience);
+    // One of an earlier start of this very run, whose rstepd was killed.
+    if (answer.status != 409 || again || !docker_remove(order).empty()) break;
+  }
+  if (answer.status == 201)
+    answer = http_call(order.socket, "POST", container_path(order, "/start"), {}, daemon_patience);
+  if (answer.status == 204) return 0;
+  say(output, message_of(answer));
+  return answer.status == 400 || answer.status == 404 ? exit_by_job : 1;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+[[noreturn]] void run_words(const ContainerOrder& order, const std::vector<std::string>& words,
+                            int output) {
+  const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  ::dup2(null.get(), 0);
+  ::dup2(output, 1);
+  ::dup2(output, 2);
+  const auto variables = pointers_to(order.environment);
+  environ = const_cast<char**>(variables.data());  // execvpe looks for PATH there
+  ::execvpe(words.front().c_str(), pointers_to(words).data(), variables.data());
+  say(2, "cannot run " + words.front() + ": " + strerrordesc_np(errno));
+  ::_exit(127);
+}
+
+void fresh_signals() {
+  ::signal(SIGCHLD, SIG_DFL);
+  ::signal(SIGTERM, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+}  // namespace
+
+int Enclosure::bear_inside() const { return ::setns(pid.get(), CLONE_NEWPID) == 0 ? 0 : errno; }
+
+int Enclosure::bear_outside() const {
+  return ::setns(own_pid.get(), CLONE_NEWPID) == 0 ? 0 : errno;
+}
+
+int Enclosure::enter() const {
+  const std::array<std::pair<const Fd*, int>, 6> all{{{&user, CLONE_NEWUSER},
+                                                      {&cgroup, CLONE_NEWCGROUP},
+                                                      {&ipc, CLONE_NEWIPC},
+                                                      {&uts, CLONE_NEWUTS},
+                                                      {&net, CLONE_NEWNET},
+                                                      {&mnt, CLONE_NEWNS}}};
+  for (const auto& [fd, kind] : all)
+    if (*fd && ::setns(fd->get(), kind) != 0) return errno;
+  return 0;
+}
+
+ContainerBox::ContainerBox(const ContainerOrder& order, Owner owner,
+                           std::vector<std::uint32_t> groups)
+    : order_(order), owner_(std::move(owner)), groups_(std::move(groups)) {}
+
+std::string ContainerBox::prepare() {
+  const std::string& directory = order_.directory;
+  // 0711: nobody but root can list it, or mount it elsewhere.
+  if ((::mkdir(directory.c_str(), 0711) != 0 && errno != EEXIST) ||
+      ::chmod(directory.c_str(), 0711) != 0)
+    return failed("make " + directory);
+  if (!copy_program(order_.pause_program, directory + '/' + box_pause))
+    return failed("copy " + order_.pause_program + " to " + directory);
+  door_ = open_door(directory, owner_);
+  return door_ ? "" : failed("make the door of the container in " + directory);
+}
+
+void ContainerBox::become_client(int output) const {
+  ::setsid();
+  fresh_signals();
+  if (order_.kind == ContainerKind::docker) ::_exit(docker_start(order_, output));
+  if (order_.kind == ContainerKind::enroot && become(owner_.uid, owner_.gid, groups_) != 0) {
+    say(output, failed("become uid " + std::to_string(owner_.uid)));
+    ::_exit(126);
+  }
+  run_words(order_, order_.start_words, output);
+}
+
+std::string ContainerBox::start() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return failed("make a pipe");
+  client_output_.reset(ends[0]);
+  ::fcntl(client_output_.get(), F_SETFL, O_NONBLOCK);
+  const Fd output(ends[1]);
+  is_begun_ = true;
+  client_ = ::_Fork();
+  if (client_ == 0) become_client(output.get());
+  return client_ > 0 ? "" : failed("start a process");
+}
+
+void ContainerBox::read_client() {
+  char part[1024];
+  for (;;) {
+    const ssize_t size = ::read(client_output_.get(), part, sizeof part);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return;
+    if (size == 0) return client_output_.reset();
+    said_.append(part, static_cast<std::size_t>(size));
+    if (said_.size() > said_bytes_max) said_.erase(0, said_.size() - said_bytes_max);
+  }
+}
+
+/// The last line that says something.
+std::string ContainerBox::client_words() const {
+  std::string text = said_;
+  for (char& c : text)
+    if (c != '\n' && static_cast<unsigned char>(c) < 0x20) c = ' ';
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  if (const std::size_t line = text.rfind('\n'); line != std::string::npos) text.erase(0, line + 1);
+  return text.empty() ? "it did not say why" : text;
+}
+
+bool ContainerBox::was_client(pid_t pid, int status, std::string& trouble, bool& by_node) {
+  if (pid != client_ || client_ <= 0) return false;
+  client_ = 0;
+  if (client_output_) read_client();
+  // What it leaves running, such as podman's conmon, may hold the pipe: there is no more to come.
+  client_output_.reset();
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) trouble = client_words();
+  by_node = !WIFEXITED(status) || WEXITSTATUS(status) != exit_by_job;
+  return true;
+}
+
+std::string ContainerBox::answer_door() {
+  Fd caller(::accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!caller) return {};
+  ucred who{};
+  socklen_t size = sizeof who;
+  if (::getsockopt(caller.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 ||
+      who.uid != owner_.uid)
+    return {};
+  caller_ = std::move(caller);
+  return adopt(who.pid);
+}
+
+std::string ContainerBox::open_namespaces(pid_t pid) {
+  Enclosure& in = enclosure_;
+  in.user = open_namespace(pid, "user");
+  in.net = open_namespace(pid, "net");
+  in.mnt = open_namespace(pid, "mnt");
+  in.pid = open_namespace(pid, "pid");
+  in.ipc = open_namespace(pid, "ipc");
+  in.uts = open_namespace(pid, "uts");
+  in.cgroup = open_namespace(pid, "cgroup");
+  in.own_pid = open_namespace(::getpid(), "pid");
+  const Fd own_user = open_namespace(::getpid(), "user");
+  const Fd own_net = open_namespace(::getpid(), "net");
+  const Fd own_mnt = open_namespace(::getpid(), "mnt");
+  if (!in.user || !in.net || !in.mnt || !in.pid || !in.ipc || !in.uts || !own_user || !own_net ||
+      !own_mnt)
+    return failed("see the container's namespaces");
+  const bool own_users = same_file(in.user.get(), own_user.get());
+  // Anybody can make namespaces below a user namespace of their own, and call from there. Only the
+  // runtimes that we asked make one of mounts without it. What we do as root happens only there.
+  if (order_.kind != ContainerKind::enroot && !own_users)
+    return "the container has a user namespace of its own, which is not supported";
+  if (same_file(in.mnt.get(), own_mnt.get()))
+    return "what called from the container is not in a container";
+  if (own_users) in.user.reset();
+  if (same_file(in.net.get(), own_net.get())) in.net.reset();
+  return {};
+}
+
+std::string ContainerBox::adopt(pid_t pid) {
+  if (std::string trouble = open_namespaces(pid); !trouble.empty()) return trouble;
+  // Nobody else can come any more, nor find out where to.
+  ::unlink((order_.directory + '/' + box_door).c_str());
+  door_.reset();
+  if (order_.kind != ContainerKind::enroot) {
+    if (std::string trouble = furnish(order_, owner_, groups_, enclosure_.mnt.get());
+        !trouble.empty())
+      return trouble;
+  }
+  init_ = pid;
+  return {};
+}
+
+std::string ContainerBox::remove() {
+  caller_.reset();
+  door_.reset();
+  init_ = 0;
+  if (client_ > 0) {
+    ::kill(client_, SIGKILL);
+    while (::waitpid(client_, nullptr, 0) < 0 && errno == EINTR) continue;
+    client_ = 0;
+  }
+  std::string trouble;
+  if (is_begun_ && order_.kind == ContainerKind::docker) trouble = docker_remove(order_);
+  if (is_begun_ && !order_.remove_words.empty()) {
+    const Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    const pid_t pid = ::_Fork();
+    if (pid == 0) {
+      fresh_signals();
+      run_words(order_, order_.remove_words, null.get());
+    }
+    int status = 0;
+    while (pid > 0 && ::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+      trouble = order_.remove_words.front() + " could not remove it";
+  }
+  is_begun_ = false;
+  for (const char* name : {box_door, box_pause, box_script})
+    ::unlink((order_.directory + '/' + name).c_str());
+  ::rmdir(order_.directory.c_str());
+  return trouble;
+}
+
+}  // namespace rota::gpud

@@ -1,0 +1,54 @@
+// gpud/container/engine.h - the images of one container engine: looked up and pulled.
+#pragma once
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/result.h"
+#include "common/time.h"
+#include "gpud/container/image.h"
+
+namespace rota::gpud {
+
+/// Asks an engine. Calls may overlap.
+class ImageEngine {
+ public:
+  virtual ~ImageEngine() = default;
+
+  /// The image, if the node has it.
+  virtual boost::asio::awaitable<Result<std::optional<ImageFacts>>> find(std::string name) = 0;
+  /// Has it brought from its registry; `percent` hears how far that is. An error has the registry's
+  /// own words, with Errc::not_found or Errc::denied where trying again would not help.
+  virtual boost::asio::awaitable<Result<void>> pull(std::string name,
+                                                    std::function<void(unsigned)> percent) = 0;
+  /// Ends and removes every container of ours for which `is_wanted` says no, by its name.
+  virtual boost::asio::awaitable<Result<void>> sweep(
+      std::function<bool(const std::string& container)> is_wanted) = 0;
+};
+
+struct EngineOptions {
+  std::string node;                                 // our containers' names begin with rota-NODE.
+  std::string docker_socket;                        // "": no docker
+  std::string podman;                               // "": no podman
+  Duration call_limit = std::chrono::seconds(60);   // of a question
+  Duration pull_limit = std::chrono::minutes(60);   // of a pull
+  Duration pull_silence = std::chrono::minutes(5);  // without a word of its progress
+};
+
+std::unique_ptr<ImageEngine> docker_images(boost::asio::any_io_executor executor,
+                                           EngineOptions options);
+std::unique_ptr<ImageEngine> podman_images(boost::asio::any_io_executor executor,
+                                           EngineOptions options);
+
+/// "rota-NODE." with which the names of a node's containers begin, and all of it for a run.
+std::string container_prefix(const std::string& node);
+/// Which code an engine's complaint about a pull deserves.
+Error pull_error(std::string words);
+
+/// podman's own options, before the command: the same for every call.
+std::vector<std::string> podman_words(const std::string& program);
+
+}  // namespace rota::gpud

@@ -1,0 +1,22 @@
+// gpud/container/http.h - one request to a daemon that listens on a Unix socket, and its answer.
+#pragma once
+#include <string>
+
+#include "common/time.h"
+
+namespace rota::gpud {
+
+struct HttpAnswer {
+  int status = 0;       // 0: there was none
+  std::string body;     // the beginning of a long one
+  std::string trouble;  // why there was none
+};
+
+/// Waits at most so long for each part of the answer. Linked into rstepd, so without Beast.
+HttpAnswer http_call(const std::string& socket, const std::string& method, const std::string& path,
+                     const std::string& body, Duration patience);
+
+/// What dockerd says in {"message":"..."}; else the answer as it is, in one line.
+std::string message_of(const HttpAnswer& answer);
+
+}  // namespace rota::gpud

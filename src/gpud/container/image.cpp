@@ -1,0 +1,166 @@
+// gpud/container/image.cpp - reads JSON of container engines: the one door to Boost.JSON.
+#include "gpud/container/image.h"
+
+#include <algorithm>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include "common/escape.h"
+#include "common/format.h"
+
+namespace rota::gpud {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t line_bytes_max = 64 << 10;
+constexpr std::size_t layers_max = 1024;
+
+const json::value* find(const json::value& value, std::string_view key) {
+  const json::object* object = value.if_object();
+  return object == nullptr ? nullptr : object->if_contains(key);
+}
+
+std::string text_at(const json::value& value, std::string_view key) {
+  const json::value* found = find(value, key);
+  const json::string* text = found == nullptr ? nullptr : found->if_string();
+  return text == nullptr ? std::string() : std::string(*text);
+}
+
+/// A list of words; a shell line, as old images have it, is one for the shell.
+std::vector<std::string> words_at(const json::value& value, std::string_view key) {
+  std::vector<std::string> words;
+  const json::value* found = find(value, key);
+  if (found == nullptr) return words;
+  if (const json::string* line = found->if_string(); line != nullptr && !line->empty())
+    return {"/bin/sh", "-c", std::string(*line)};
+  if (const json::array* list = found->if_array())
+    for (const json::value& word : *list)
+      if (const json::string* text = word.if_string()) words.emplace_back(*text);
+  return words;
+}
+
+std::uint64_t number_at(const json::value& value, std::string_view key) {
+  const json::value* found = find(value, key);
+  boost::system::error_code error;
+  const auto number = found == nullptr ? 0 : found->to_number<std::int64_t>(error);
+  return error || number < 0 ? 0 : static_cast<std::uint64_t>(number);
+}
+
+/// Docker leaves its own registry out of names, podman does not.
+bool is_same_repository(std::string_view a, std::string_view b) {
+  const auto bare = [](std::string_view name) {
+    for (const std::string_view prefix : {"docker.io/", "library/", "localhost/"})
+      if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    return name;
+  };
+  return bare(a) == bare(b);
+}
+
+}  // namespace
+
+std::string_view image_repository(std::string_view name) {
+  name = name.substr(0, name.find('@'));
+  const std::size_t colon = name.rfind(':');
+  const std::size_t slash = name.rfind('/');
+  // The colon before a slash is a port's.
+  if (colon == std::string_view::npos || (slash != std::string_view::npos && colon < slash))
+    return name;
+  return name.substr(0, colon);
+}
+
+std::string_view image_tag(std::string_view name) {
+  if (const std::size_t at = name.find('@'); at != std::string_view::npos)
+    return name.substr(at + 1);
+  const std::size_t size = image_repository(name).size();
+  return size < name.size() ? name.substr(size + 1) : std::string_view("latest");
+}
+
+std::string pinned_image(std::string_view name, std::string_view digest) {
+  if (const std::size_t at = digest.find('@'); at != std::string_view::npos)
+    return format("{}@{}", image_repository(name), digest.substr(at + 1));
+  return std::string(digest);
+}
+
+Result<ImageFacts> image_facts(std::string_view text, std::string_view name) {
+  boost::system::error_code error;
+  const json::value document = json::parse(json::string_view(text.data(), text.size()), error);
+  const json::value* image = &document;
+  if (const json::array* list = document.if_array())
+    image = list->empty() ? nullptr : &list->front();
+  const json::value* config = error || image == nullptr ? nullptr : find(*image, "Config");
+  if (config == nullptr || text_at(*image, "Id").empty())
+    return Error{Errc::malformed,
+                 format("the description of image {} cannot be read", quoted(name))};
+  ImageFacts facts;
+  facts.id = text_at(*image, "Id");
+  if (!facts.id.starts_with("sha256:")) facts.id = "sha256:" + facts.id;
+  facts.digest = facts.id;
+  for (const std::string& each : words_at(*image, "RepoDigests"))
+    if (is_same_repository(image_repository(each), image_repository(name))) facts.digest = each;
+  facts.environment = words_at(*config, "Env");
+  std::erase_if(facts.environment, [](const std::string& variable) {
+    const std::size_t equals = variable.find('=');
+    return equals == 0 || equals == std::string::npos;
+  });
+  facts.entrypoint = words_at(*config, "Entrypoint");
+  facts.command = words_at(*config, "Cmd");
+  facts.workdir = text_at(*config, "WorkingDir");
+  facts.size_bytes = number_at(*image, "Size");
+  return facts;
+}
+
+PullProgress::Layer& PullProgress::layer(std::string_view id) {
+  const auto found = std::ranges::find(layers_, id, &Layer::id);
+  if (found != layers_.end()) return *found;
+  if (layers_.size() < layers_max) layers_.push_back({std::string(id)});
+  return layers_.back();
+}
+
+void PullProgress::take(std::string_view text) {
+  rest_ += text;
+  std::size_t at = 0;
+  for (std::size_t end; (end = rest_.find('\n', at)) != std::string::npos; at = end + 1)
+    take_line(std::string_view(rest_).substr(at, end - at));
+  rest_.erase(0, at);
+  if (rest_.size() > line_bytes_max) rest_.clear();
+}
+
+void PullProgress::take_line(std::string_view line) {
+  boost::system::error_code error;
+  const json::value event = json::parse(json::string_view(line.data(), line.size()), error);
+  if (error) return;
+  if (const std::string words = text_at(event, "error"); !words.empty()) {
+    trouble_ = words;
+    return;
+  }
+  const std::string status = text_at(event, "status");
+  const std::string id = text_at(event, "id");
+  if (id.empty()) return;
+  const bool is_new = status == "Pulling fs layer";
+  const bool is_done = status == "Pull complete" || status == "Already exists";
+  if (!is_new && !is_done && status != "Downloading") return;
+  Layer& one = layer(id);
+  one.is_done = one.is_done || is_done;
+  if (const json::value* detail = find(event, "progressDetail"); detail != nullptr && !is_done) {
+    one.loaded = number_at(*detail, "current");
+    one.total = std::max(one.total, number_at(*detail, "total"));
+  }
+}
+
+unsigned PullProgress::percent() const {
+  // A layer whose size is not known yet counts as one of the usual size.
+  std::uint64_t known = 0, known_count = 0;
+  for (const Layer& one : layers_)
+    if (one.total > 0) known += one.total, ++known_count;
+  const std::uint64_t usual = known_count > 0 ? std::max<std::uint64_t>(known / known_count, 1) : 1;
+  std::uint64_t loaded = 0, total = 0;
+  for (const Layer& one : layers_) {
+    const std::uint64_t size = one.total > 0 ? one.total : usual;
+    total += size;
+    loaded += one.is_done ? size : std::min(one.loaded, size);
+  }
+  return total == 0 ? 0 : static_cast<unsigned>(loaded * 100 / total);
+}
+
+}  // namespace rota::gpud

@@ -1,0 +1,63 @@
+// gpud/container/image.h - what an image says of itself, and what a node needs to run one.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/result.h"
+#include "gpud/container/order.h"
+
+namespace rota::gpud {
+
+/// An image that a node has.
+struct ImageFacts {
+  std::string id;      // for the runtime: never another image
+  std::string digest;  // for people and for later runs: the registry's, else the id
+  std::vector<std::string> environment;
+  std::vector<std::string> entrypoint;
+  std::vector<std::string> command;
+  std::string workdir;
+  std::uint64_t size_bytes = 0;
+
+  friend bool operator==(const ImageFacts&, const ImageFacts&) = default;
+};
+
+/// From what `docker image inspect` or `podman image inspect` tells, or dockerd's answer to the
+/// same. `name` is as the job gave it: of several digests the one of its repository counts.
+Result<ImageFacts> image_facts(std::string_view json, std::string_view name);
+
+/// "localhost:5000/team/torch:2.4@sha256:..." without its tag and digest.
+std::string_view image_repository(std::string_view name);
+/// The part behind it: "sha256:...", "2.4", or "latest".
+std::string_view image_tag(std::string_view name);
+/// The same repository at exactly this digest; the digest alone if it is no registry's.
+std::string pinned_image(std::string_view name, std::string_view digest);
+
+/// How far a pull has come, from the lines that dockerd sends while it works.
+class PullProgress {
+ public:
+  /// Takes what has come of the stream; the rest of a line may follow.
+  void take(std::string_view text);
+  /// In percent of the bytes that are known to be needed.
+  unsigned percent() const;
+  /// What went wrong, in the registry's words; "": nothing has.
+  const std::string& trouble() const { return trouble_; }
+
+ private:
+  void take_line(std::string_view line);
+
+  struct Layer {
+    std::string id;
+    std::uint64_t loaded = 0;
+    std::uint64_t total = 0;
+    bool is_done = false;
+  };
+  Layer& layer(std::string_view id);
+
+  std::vector<Layer> layers_;
+  std::string rest_;
+  std::string trouble_;
+};
+
+}  // namespace rota::gpud
