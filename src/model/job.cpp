@@ -363,12 +363,15 @@ Result<void> validate(const JobSpec& spec) {
 
 Result<void> validate(const JobPayload& payload) {
   const bool batch = payload.mode == LaunchMode::batch;
-  if (!batch && payload.mode != LaunchMode::tasks) return invalid("the launch mode is unknown");
+  const bool hold = payload.mode == LaunchMode::hold;
+  if (!batch && !hold && payload.mode != LaunchMode::tasks)
+    return invalid("the launch mode is unknown");
   if (batch && payload.script.empty()) return invalid("the script is empty");
   if (payload.script.size() > JobBounds::script_bytes_max)
     return invalid(format("the script has {} bytes, at most {} are allowed", payload.script.size(),
                           JobBounds::script_bytes_max));
-  if (!batch && payload.arguments.empty()) return invalid("there is no command to run");
+  if (hold && !payload.arguments.empty()) return invalid("an allocation runs no command itself");
+  if (!batch && !hold && payload.arguments.empty()) return invalid("there is no command to run");
   std::size_t bytes = 0;
   for (const auto& word : payload.arguments) bytes += word.size() + 1;
   for (const auto& variable : payload.environment) {
@@ -396,8 +399,8 @@ Result<void> validate(const JobPayload& payload) {
 }
 
 Result<void> validate(const JobSpec& spec, const JobPayload& payload) {
-  // A script is one process with the GPUs of all tasks of its node.
-  if (spec.task.uses_mps() && payload.mode == LaunchMode::batch &&
+  // A script is one process with the GPUs of all tasks of its node; so is what an allocation holds.
+  if (spec.task.uses_mps() && payload.mode != LaunchMode::tasks &&
       spec.task_count > std::max<std::uint32_t>(spec.node_count, 1))
     return invalid(format(
         "a compute share by MPS is of one GPU, and a script has those of all {} tasks; run a "
