@@ -200,9 +200,7 @@ void reset_oom_score() {
   if (is_spared_by_oom_killer) file_write("/proc/self/oom_score_adj", "0");
 }
 
-Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& cgroups,
-                   bool cloned) {
-  const proto::LaunchRun& launch = order.launch;
+Excuse enter_run(const StepOrder& order, const RunCgroups& cgroups, bool cloned) {
   ::setsid();
   default_signals();
   if (const int error = cgroups.join(cloned)) return node_failed("enter the job's cgroup", error);
@@ -210,7 +208,14 @@ Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& 
   if (const int error = set_memory_policy(order.memory))
     return node_failed("bind its memory to NUMA nodes", error);
   reset_oom_score();
-  set_limits(launch.payload.limits);
+  set_limits(order.launch.payload.limits);
+  return {};
+}
+
+Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& cgroups,
+                   bool cloned) {
+  const proto::LaunchRun& launch = order.launch;
+  if (Excuse trouble = enter_run(order, cgroups, cloned); !trouble.text.empty()) return trouble;
   if (const int error = enter_share(order.share))
     return node_failed("put its part of a GPU before it", error);
   if (const int error = become(launch.owner.uid, launch.owner.gid, order.groups))

@@ -19,7 +19,10 @@ struct Excuse {
   bool by_node = false;  // the node's trouble, not the job's mistake: another node may do better
 };
 
-/// Called in the child: own session, cgroups, limits, the owner's rights, directory, files, exec.
+/// Called in a child, with all of rstepd's rights: own session, cgroups, CPUs, memory, limits.
+Excuse enter_run(const StepOrder& order, const RunCgroups& cgroups, bool cloned);
+
+/// Called in the child: enter_run(), then the owner's rights, directory, files, exec.
 /// Comes back only when that failed, with one sentence that says at what. `cloned`: the child is in
 /// the cgroup of clone_fd() already.
 Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& cgroups,
