@@ -19,7 +19,19 @@ declare -gA _rota_options=(
   [rcancel]="-n= --name= --job-name= -u= --user= --me -A= --project= --account= -t= --state= --states= -s=
     --signal= -Q --quiet -v --verbose -h --help --usage -V --version"
   [rinfo]="--gpus --health -n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
-  [rlogs]="-f --follow --tail= -e --error --task= -v --verbose -h --help --usage -V --version"
+  [rlogs]="-f --follow --tail= --since= --timestamps -e --error --task= -v --verbose -h --help --usage -V --version"
+  [rattach]="--no-stdin --task= -v --verbose -h --help --usage -V --version"
+  [rrun]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus=
+    -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= --mps[=] -N= --nodes= -n= --ntasks= -c= --cpus-per-task= --mem=
+    -w= --nodelist= -x= --exclude= -C= --constraint= -t= --time= -D= --chdir= --kind= --priority= --pty
+    --image= --container-image= --container-mounts= --volume= --container-workdir= --container-mount-home --container-writable
+    --container-readonly --env= --shm-size= --pull= --image-pull-policy= --local-image --runtime=
+    -v --verbose -h --help --usage -V --version"
+  [ralloc]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus= --gpus-per-node=
+    -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
+    -w= --nodelist= -x= --exclude= -C= --constraint= --topology= --segment= -t= --time= -D= --chdir= --kind= --priority=
+    -v --verbose -h --help --usage -V --version"
+  [rexec]="-i --interactive -t --tty --pty --task= -v --verbose -h --help --usage -V --version"
   [rshare]="-n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
   [rproject]="--department= --quota= --cpu-quota= --memory-quota= --limit= --cpu-limit= --memory-limit= --weight=
     --rank= --over-quota= --train-node-types= --train-node-groups= --interactive-node-types=
@@ -29,7 +41,7 @@ declare -gA _rota_options=(
     --min-runtime-reclaim= --min-runtime-preempt= --preemption-delay= -n --noheader -P --parsable --json -Q --quiet
     -v --verbose -h --help --usage -V --version"
   [radmin]="--dry-run -y --yes -r= --reason= -n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
-  [rota]="--json -v --verbose -h --help --usage -V --version"
+  [rota]="--json --task= --address= -v --verbose -h --help --usage -V --version"
   [rsim]="--strict --filter= --nodes= --tasks= --arrivals= --seed= --policy= --time --cluster=
     --projects= --trace= --with= --limits= --checkpoint= --one-project --html= --json
     -v --verbose -h --help --usage -V --version"
@@ -61,6 +73,7 @@ _rota_nodes() { rinfo --noheader --parsable 2>/dev/null | cut -d '|' -f 1; }
 # The argument of an option.
 _rota_argument() {
   local command=$1 option=$2 word=$3
+  [[ $command == rrun || $command == ralloc ]] && command=rsubmit  # whose options they have
   case $command:$option in
     rsubmit:--kind) _rota_words "$word" train interactive inference ;;
     rsubmit:--preemptibility) _rota_words "$word" preemptible non-preemptible semi ;;
@@ -98,10 +111,10 @@ _rota_argument() {
 _rota_operand() {
   local command=$1 word=$2
   case $command in
-    rsubmit) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
-    rcancel | rlogs) _rota_words "$word" "$(_rota_jobs)" ;;
+    rsubmit | rrun | ralloc) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    rcancel | rlogs | rexec | rattach) _rota_words "$word" "$(_rota_jobs)" ;;
     rinfo) _rota_words "$word" "$(_rota_nodes)" ;;
-    rota) _rota_words "$word" version ping show submit queue cancel info logs share project admin ;;
+    rota) _rota_words "$word" version ping show bash cp port-forward submit run alloc queue cancel info logs exec attach share project admin ;;
     rproject)
       if [[ ${3:-} == verb ]]; then
         _rota_words "$word" list show create update delete
@@ -125,6 +138,7 @@ _rota_complete() {
     for ((i = 1; i < COMP_CWORD; ++i)); do
       [[ ${COMP_WORDS[i]} == -* ]] && continue
       [[ -n ${_rota_options[r${COMP_WORDS[i]}]:-} ]] && command=r${COMP_WORDS[i]}
+      [[ ${COMP_WORDS[i]} == bash || ${COMP_WORDS[i]} == port-forward ]] && command=rexec
       [[ ${COMP_WORDS[i]} == version || ${COMP_WORDS[i]} == ping || ${COMP_WORDS[i]} == show ]] && command=rota-word
       break
     done
@@ -159,4 +173,4 @@ _rota_complete() {
   fi
 }
 
-complete -o default -F _rota_complete rsubmit rqueue rcancel rinfo rlogs rshare rproject radmin rota rsim
+complete -o default -F _rota_complete rsubmit rqueue rcancel rinfo rlogs rexec rattach rrun ralloc rshare rproject radmin rota rsim

@@ -3,10 +3,12 @@
 
 #include <boost/asio/this_coro.hpp>
 
+#include "commands/log_lines.h"
 #include "commands/output.h"
 #include "commands/watch.h"
 #include "common/clock.h"
 #include "common/format.h"
+#include "proto/views.h"
 
 namespace rota::commands {
 namespace {
@@ -16,17 +18,6 @@ constexpr Duration silence_limit = std::chrono::minutes(1);
 
 bool has_started(const JobView& job) {
   return job.state != JobState::pending && job.state != JobState::starting;
-}
-
-net::ConnectOptions node_options(const net::ConnectOptions& controller,
-                                 const proto::LogsReply& where) {
-  net::ConnectOptions options = controller;
-  options.address = where.address;
-  options.peer_uid = where.node_uid;
-  options.daemon = "rgpud";
-  options.hang_exit_code = 0;  // tried again while a log is followed
-  options.address_source = format("node.address in rota.yaml on node {}", where.node);
-  return options;
 }
 
 /// Where the output is. With `follow`, a job that has not started is waited for.
@@ -45,7 +36,7 @@ awaitable<Result<proto::LogsReply>> find_log(net::ConnectOptions controller, Log
 
 /// Prints what one session with the node brings; counts the bytes into `offset`.
 awaitable<Result<void>> print_from_node(net::ConnectOptions node, proto::LogRead request,
-                                        std::uint64_t& offset) {
+                                        std::uint64_t& offset, LogLines& lines) {
   auto executor = co_await boost::asio::this_coro::executor;
   auto connection = co_await net::connect(executor, std::move(node));
   if (!connection) co_return connection.error();
@@ -54,9 +45,13 @@ awaitable<Result<void>> print_from_node(net::ConnectOptions node, proto::LogRead
     auto frame = co_await (*connection)->read(silence_limit);
     if (!frame && frame.error().code == Errc::timed_out && request.follow) continue;
     if (!frame) co_return frame.error();
-    auto chunk = net::reply_from<proto::LogChunk>(*frame);
+    auto chunk = net::reply_from<proto::LogChunkView>(*frame);
     if (!chunk) co_return chunk.error();
-    ROTA_CO_CHECK(print(chunk->data));
+    if (lines.is_needed()) {
+      ROTA_CO_CHECK(print(lines.take(chunk->data, wall_now())));
+    } else {
+      ROTA_CO_CHECK(print(chunk->data));
+    }
     offset += chunk->data.size();
     if ((frame->flags & proto::frame_more) == 0) co_return Result<void>();
   }
@@ -69,8 +64,9 @@ bool may_come_back(Errc code) {
 
 }  // namespace
 
-awaitable<Result<void>> print_log(net::ConnectOptions controller, LogOptions options) {
+awaitable<Result<bool>> print_log(net::ConnectOptions controller, LogOptions options) {
   std::uint64_t offset = 0;
+  LogLines lines(options.since, options.timestamps);
   MonoTime heard = mono_now();
   for (bool first = true;; first = false) {
     Error error;
@@ -83,8 +79,13 @@ awaitable<Result<void>> print_log(net::ConnectOptions controller, LogOptions opt
       request.follow = options.follow;
       request.offset = offset;
       request.tail_lines = options.tail_lines;
-      auto printed = co_await print_from_node(node_options(controller, *where), request, offset);
-      if (printed) co_return printed;
+      auto printed = co_await print_from_node(
+          node_options(controller, where->node, where->address, where->node_uid), request, offset,
+          lines);
+      if (printed) {
+        ROTA_CO_CHECK(print(lines.rest(wall_now())));
+        co_return !lines.is_blind();
+      }
       error = printed.error();
     } else {
       error = where.error();

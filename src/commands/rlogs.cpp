@@ -3,8 +3,10 @@
 
 #include "commands/exit_code.h"
 #include "commands/job_filter.h"
+#include "commands/log_lines.h"
 #include "commands/log_read.h"
 #include "commands/program.h"
+#include "common/clock.h"
 #include "common/format.h"
 #include "common/units.h"
 #include "model/job.h"
@@ -12,12 +14,15 @@
 namespace rota::commands {
 namespace {
 
-enum : int { id_follow = option_own, id_tail, id_error, id_task };
+enum : int { id_follow = option_own, id_tail, id_since, id_timestamps, id_error, id_task };
 
 constexpr auto here = Scope::command_line;
 constexpr auto table = std::to_array<Option>({
     {id_follow, 'f', "follow", "", "go on with what the job writes, until it ends", here},
     {id_tail, 0, "tail", "N", "only the last N lines", here},
+    {id_since, 0, "since", "TIME", "only lines from then on: 10m (ago), 12:30, 2026-11-17T12:30",
+     here},
+    {id_timestamps, 0, "timestamps", "", "before each line the time at which it came here", here},
     {id_error, 'e', "error", "", "the file for errors instead of the output", here},
     {id_task, 0, "task", "N", "output of this task, counted from 0; default: 0", here},
     verbose_option,
@@ -48,6 +53,12 @@ Result<LogOptions> options_from(const Arguments& arguments) {
   for (const Given& given : arguments.options) {
     if (given.option->id == id_follow) options.follow = true;
     if (given.option->id == id_error) options.errors = true;
+    if (given.option->id == id_timestamps) options.timestamps = true;
+    if (given.option->id == id_since) {
+      auto since = since_from(given.value, wall_now());
+      if (!since) return bad_value(given, since.error().detail);
+      options.since = *since;
+    }
     if (given.option->id == id_tail) {
       ROTA_TRY(const auto lines, number_from(given, tail_lines_max));
       options.tail_lines = static_cast<std::int64_t>(lines);
@@ -68,7 +79,8 @@ Result<int> logs(Program& program, Arguments arguments) {
   ROTA_TRY(const auto options, options_from(arguments));
   ROTA_TRY(const auto controller, controller_options(program));
   program.note(format("the controller is {}", controller.address));
-  ROTA_CHECK(run_to_end(print_log(controller, options)));
+  ROTA_TRY(const bool was_known, run_to_end(print_log(controller, options)));
+  if (!was_known) program.say("the lines of this output carry no times: --since shows all of it");
   return exit_ok;
 }
 

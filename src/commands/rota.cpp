@@ -1,6 +1,7 @@
 // commands/rota.cpp - rota: version, ping, and the door to the sister commands.
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -8,7 +9,9 @@
 #include <optional>
 #include <set>
 
+#include "commands/copy.h"
 #include "commands/exit_code.h"
+#include "commands/forward.h"
 #include "commands/job_filter.h"
 #include "commands/job_list.h"
 #include "commands/job_view.h"
@@ -26,10 +29,14 @@
 namespace rota::commands {
 namespace {
 
-enum : int { id_json = option_own };
+enum : int { id_json = option_own, id_task, id_address };
 
 constexpr auto table = std::to_array<Option>({
     {id_json, 0, "json", "", "print the answer of version, ping and show as JSON",
+     Scope::command_line},
+    {id_task, 0, "task", "N", "with cp and port-forward: beside this task; default: 0",
+     Scope::command_line},
+    {id_address, 0, "address", "IP", "with port-forward: listen on this; default: 127.0.0.1",
      Scope::command_line},
     verbose_option,
     help_option,
@@ -37,12 +44,15 @@ constexpr auto table = std::to_array<Option>({
     version_option,
 });
 
-constexpr std::array<std::string_view, 5> synopses{
+constexpr std::array<std::string_view, 8> synopses{
     "[OPTION...] version",
     "[OPTION...] ping",
     "[OPTION...] show job JOB...",
-    "[OPTION...] submit|queue|cancel|info|logs [ARGUMENT...]",
-    "[OPTION...] share|project|admin [ARGUMENT...]",
+    "[OPTION...] bash JOB",
+    "[OPTION...] cp JOB:PATH PATH | PATH JOB:PATH",
+    "[OPTION...] port-forward JOB [HERE:]THERE...",
+    "[OPTION...] submit|run|alloc|queue|cancel|info|logs [ARGUMENT...]",
+    "[OPTION...] exec|attach|share|project|admin [ARGUMENT...]",
 };
 
 constexpr Command command{
@@ -50,17 +60,17 @@ constexpr Command command{
     .synopses = synopses,
     .summary =
         "Show the version, ask whether the controller is there, show all that is known of a job, "
-        "or "
-        "run rsubmit, rqueue, rcancel, rinfo, rlogs, rshare, rproject or radmin.",
+        "open a shell in it, copy files, forward ports, or run one of the other commands.",
     .options = table,
     .options_anywhere = false,
 };
 
-constexpr std::array<std::string_view, 8> sisters{"submit", "queue", "cancel",  "info",
-                                                  "logs",   "share", "project", "admin"};
-constexpr std::array<std::string_view, 11> verbs{"version", "ping",    "show", "submit",
-                                                 "queue",   "cancel",  "info", "logs",
-                                                 "share",   "project", "admin"};
+constexpr auto sisters =
+    std::to_array<std::string_view>({"submit", "run", "alloc", "queue", "cancel", "info", "logs",
+                                     "exec", "attach", "share", "project", "admin"});
+constexpr auto verbs = std::to_array<std::string_view>(
+    {"version", "ping", "show", "bash", "cp", "port-forward", "submit", "run", "alloc", "queue",
+     "cancel", "info", "logs", "exec", "attach", "share", "project", "admin"});
 
 /// "/usr/bin/rqueue" when this program is /usr/bin/rota.
 Result<std::string> sister_path(std::string_view verb) {
@@ -173,6 +183,29 @@ Result<int> show(const Program& program, const std::vector<std::string>& words, 
   return code;
 }
 
+Result<int> copy(const Program& program, const std::vector<std::string>& words,
+                 std::uint32_t task) {
+  if (words.size() != 2)
+    return Error{Errc::usage, "cp needs two places: 'cp 12:out/model.pt .' or 'cp data 12:/tmp'"};
+  ROTA_TRY(const auto from, copy_place_from(words[0]));
+  ROTA_TRY(const auto to, copy_place_from(words[1]));
+  ROTA_TRY(const auto controller, controller_options(program));
+  return copy_files(program, controller, from, to, task);
+}
+
+Result<int> forward(const Program& program, const std::vector<std::string>& words,
+                    ForwardOptions options) {
+  if (words.size() < 2)
+    return Error{Errc::usage, "port-forward needs a job and ports: 'port-forward 12 8888:80'"};
+  ROTA_TRY(options.job, job_id_from(words.front()));
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    ROTA_TRY(const auto port, forward_port_from(words[i]));
+    options.ports.push_back(port);
+  }
+  ROTA_TRY(const auto controller, controller_options(program));
+  return run_to_end(forward_ports(controller, std::move(options), program));
+}
+
 Result<int> run_verb(Program& program, Arguments arguments) {
   if (arguments.operands.empty())
     return Error{Errc::usage, format("what to do? {}", fmt::join(verbs, ", "))};
@@ -180,7 +213,13 @@ Result<int> run_verb(Program& program, Arguments arguments) {
   std::vector<std::string> rest(arguments.operands.begin() + 1, arguments.operands.end());
   for (const std::string_view sister : sisters)
     if (verb == sister) return become_sister(verb, rest);
-  if (verb != "version" && verb != "ping" && verb != "show") {
+  if (verb == "bash") {
+    if (rest.size() != 1)
+      return Error{Errc::usage, format("one job number is needed, {} were given", rest.size())};
+    return become_sister("exec", {"-it", rest.front()});
+  }
+  const auto is_verb = [&verb](std::string_view known) { return verb == known; };
+  if (std::ranges::none_of(verbs, is_verb)) {
     const auto near = nearest(verb, verbs);
     return Error{Errc::usage, format("unknown command {}; {}", quoted(verb),
                                      near.empty() ? format("known are {}", fmt::join(verbs, ", "))
@@ -189,11 +228,23 @@ Result<int> run_verb(Program& program, Arguments arguments) {
   // Options may stand behind these as well.
   Arguments behind;
   if (const auto bad = parse_words(command, rest, behind)) return Error{Errc::usage, bad->what};
-  if (!behind.operands.empty() && verb != "show")
+  const bool has_arguments = verb == "show" || verb == "cp" || verb == "port-forward";
+  if (!behind.operands.empty() && !has_arguments)
     return Error{Errc::usage, format("{} takes no arguments", verb)};
   bool as_json = false;
-  for (const auto* list : {&arguments.options, &behind.options})
-    for (const Given& given : *list) as_json = as_json || given.option->id == id_json;
+  ForwardOptions forwarding;
+  for (const auto* list : {&arguments.options, &behind.options}) {
+    for (const Given& given : *list) {
+      as_json = as_json || given.option->id == id_json;
+      if (given.option->id == id_address) forwarding.address = given.value;
+      if (given.option->id != id_task) continue;
+      const auto task = number_parse(given.value, JobBounds::task_count_max - 1);
+      if (!task) return bad_value(given, task.error().detail);
+      forwarding.task = static_cast<std::uint32_t>(*task);
+    }
+  }
+  if (verb == "cp") return copy(program, behind.operands, forwarding.task);
+  if (verb == "port-forward") return forward(program, behind.operands, std::move(forwarding));
   if (verb == "show") return show(program, behind.operands, as_json);
   return verb == "version" ? show_version(as_json) : ping(program, as_json);
 }

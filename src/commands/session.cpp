@@ -68,6 +68,17 @@ Result<net::ConnectOptions> controller_options(const Program& program) {
   return options;
 }
 
+net::ConnectOptions node_options(const net::ConnectOptions& controller, const std::string& node,
+                                 const std::string& address, std::uint32_t uid) {
+  net::ConnectOptions options = controller;
+  options.address = address;
+  options.peer_uid = uid;
+  options.daemon = "rgpud";
+  options.hang_exit_code = 0;  // may be tried again
+  options.address_source = format("node.address in rota.yaml on node {}", node);
+  return options;
+}
+
 awaitable<void> pause(Duration duration) {
   asio::steady_timer timer(co_await asio::this_coro::executor);
   timer.expires_after(duration);

@@ -24,6 +24,10 @@ inline constexpr Duration patience = std::chrono::seconds(30);
 /// thread.
 Result<net::ConnectOptions> controller_options(const Program& program);
 
+/// The same for the rgpud that the controller named.
+net::ConnectOptions node_options(const net::ConnectOptions& controller, const std::string& node,
+                                 const std::string& address, std::uint32_t uid);
+
 /// A new session after one was lost: tries until `deadline`, with short pauses.
 awaitable<Result<std::shared_ptr<net::Connection>>> reconnect(net::ConnectOptions options,
                                                               MonoTime deadline);

@@ -82,6 +82,7 @@ struct Config {
   std::string node_cgroup_parent = "rota";
   std::string node_close_gpus = "auto";
   Duration node_burst_grace = std::chrono::seconds(10);
+  Duration node_session_linger = std::chrono::minutes(5);
   Duration node_unkillable_after = std::chrono::seconds(30);
   std::string node_bind_memory = "prefer";
   std::string node_dcgm_dir;

@@ -232,7 +232,7 @@ void Engine::run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, No
                          end.cause == EndCause::gpu_failed);
   if (job.state != JobState::completing && !by_order) {
     const bool goes_on = ended_well(end) && staying_count(last.placement) > 0 &&
-                         !(first_node && job.mode == LaunchMode::batch);
+                         !(first_node && job.mode != LaunchMode::tasks);
     if (goes_on) return scheduler_.end_growth(job.id);
     begin_ending(job);
     last.end = std::move(end);

@@ -25,7 +25,7 @@
 namespace rota::gpud {
 namespace {
 
-constexpr std::uint64_t command_sessions_max = 512;
+constexpr std::uint64_t command_sessions_max = 4096;
 /// A heartbeat is a small message; no node has more GPUs than this.
 constexpr std::size_t usage_max = 512;
 
@@ -142,6 +142,7 @@ Result<void> Daemon::make_shell() {
   facts.cpus = inventory.cpus;
   facts.bind_memory = config_.node_bind_memory;
   facts.burst_grace = config_.node_burst_grace;
+  facts.session_linger = config_.node_session_linger;
   facts.unkillable_after = config_.node_unkillable_after;
   ROTA_CHECK(settle_gates(config_.node_close_gpus, facts));
   ROTA_TRY(facts.containers, container_facts(config_));

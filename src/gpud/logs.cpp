@@ -14,6 +14,7 @@
 #include "net/log_end.h"
 #include "net/ticket.h"
 #include "net/wakeup.h"
+#include "proto/views.h"
 
 namespace rota::gpud {
 
@@ -21,7 +22,7 @@ using boost::asio::posix::stream_descriptor;
 
 namespace {
 
-constexpr std::size_t streams_max = 256;
+constexpr std::size_t streams_max = 4096;
 constexpr std::size_t streams_per_session_max = 8;
 /// A slow reader costs at most this; the rest waits in the file.
 constexpr std::size_t backlog_max = 1 << 20;
@@ -37,8 +38,7 @@ void answer_error(net::Connection& connection, std::uint32_t call, const Error& 
 /// The socket of one log reader.
 class LogServer::Stream {
  public:
-  Stream(boost::asio::any_io_executor executor, Fd socket)
-      : socket_(executor, socket.release()), buffer_(log_packet_bytes_max, '\0') {}
+  Stream(boost::asio::any_io_executor executor, Fd socket) : socket_(executor, socket.release()) {}
 
   void run_ended() {
     if (socket_.is_open())
@@ -49,16 +49,19 @@ class LogServer::Stream {
     boost::system::error_code ignored;
     socket_.close(ignored);
   }
-  /// The next packet; "" when the reader has gone or the stream was closed.
-  net::awaitable<std::string> read() {
+  /// The next packet, good until the next read(); "" when the reader has gone or the stream was
+  /// closed.
+  net::awaitable<std::string_view> read() {
     for (;;) {
       auto [error] = co_await socket_.async_wait(stream_descriptor::wait_read, net::no_throw);
-      if (error || !socket_.is_open()) co_return std::string();
+      if (error || !socket_.is_open()) co_return std::string_view();
+      if (buffer_.empty()) buffer_.resize(log_packet_bytes_max);  // one that waits needs none
       const ssize_t size =
           ::recv(socket_.native_handle(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
       // A reset only says that the reader went without hearing us out; what it sent is still there.
       if (size < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET)) continue;
-      co_return size <= 0 ? std::string() : buffer_.substr(0, static_cast<std::size_t>(size));
+      co_return size <= 0 ? std::string_view()
+                          : std::string_view(buffer_.data(), static_cast<std::size_t>(size));
     }
   }
 
@@ -74,7 +77,7 @@ struct LogServer::Session {
 };
 
 LogServer::LogServer(boost::asio::any_io_executor executor, Shell& shell, WallTime up_since)
-    : executor_(executor), shell_(shell), up_since_(up_since) {}
+    : executor_(executor), shell_(shell), up_since_(up_since), execs_(executor, shell) {}
 LogServer::~LogServer() = default;
 
 void LogServer::serve(std::shared_ptr<net::Connection> connection) {
@@ -104,13 +107,15 @@ net::awaitable<void> LogServer::session(std::shared_ptr<net::Connection> connect
   for (;;) {
     auto frame = co_await connection->read(idle_limit);
     if (!frame) {
-      const bool is_busy = !self->streams.empty() || self->opening > 0;
+      const bool is_busy =
+          !self->streams.empty() || self->opening > 0 || execs_.is_busy(*connection);
       if (frame.error().code == Errc::timed_out && is_busy) continue;
       break;
     }
     if (const auto taken = take(self, *frame); !taken) break;
   }
   for (const auto& stream : self->streams) stream->close();
+  execs_.closed(connection);
   connection->close("log session over");
 }
 
@@ -122,6 +127,8 @@ Result<void> LogServer::take(const SessionPtr& session, const proto::Frame& fram
     ROTA_TRY(auto request, proto::decode<proto::LogRead>(frame.body));
     boost::asio::co_spawn(executor_, stream(session, frame.call, std::move(request)),
                           net::log_end("log stream"));
+  } else if (ExecServer::takes(frame.type)) {
+    return execs_.take(session->connection, frame);
   } else {
     answer_error(
         *session->connection, frame.call,
@@ -196,19 +203,19 @@ net::awaitable<void> LogServer::relay(SessionPtr session, std::uint32_t call,
                                       std::shared_ptr<Stream> stream) {
   net::Connection& connection = *session->connection;
   for (;;) {
-    std::string packet = co_await stream->read();
+    std::string_view packet = co_await stream->read();
     if (packet.empty()) {
       answer_error(connection, call, {Errc::io_failed, "the reader of the file has ended"});
       co_return;
     }
     const auto kind = static_cast<LogPacket>(packet.front());
-    packet.erase(0, 1);
+    packet.remove_prefix(1);
     if (kind == LogPacket::error) {
-      answer_error(connection, call, {Errc::io_failed, "cannot read " + packet});
+      answer_error(connection, call, {Errc::io_failed, format("cannot read {}", packet)});
       co_return;
     }
-    proto::LogChunk chunk;
-    chunk.data = std::move(packet);
+    proto::LogChunkView chunk;
+    chunk.data = packet;
     connection.send(chunk, call, kind == LogPacket::data ? proto::frame_more : 0);
     if (kind == LogPacket::end) co_return;
     co_await connection.backlog_below(backlog_max);

@@ -1,4 +1,5 @@
-// gpud/logs.h - commands that come to this node directly: rlogs reads a job's output.
+// gpud/logs.h - commands that come to this node directly: rlogs reads a job's output, others want
+// in.
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "common/time.h"
+#include "gpud/exec_server.h"
 #include "gpud/shell.h"
 #include "net/connection.h"
 
@@ -43,6 +45,7 @@ class LogServer {
   WallTime up_since_;
   std::multimap<RunId, std::weak_ptr<Stream>> following_;
   std::size_t stream_count_ = 0;
+  ExecServer execs_;
 };
 
 }  // namespace rota::gpud

@@ -4,9 +4,11 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include "common/log.h"
 #include "gpud/launch/nursery.h"
+#include "gpud/launch/packet.h"
 #include "proto/codec.h"
 
 namespace rota::gpud {
@@ -68,6 +70,17 @@ void StepLine::send(const StepCommand& command) {
 bool StepLine::send_run(int record) {
   return socket_.is_open() &&
          nursery_send(socket_.native_handle(), NurseryOrder::run, {}, record).has_value();
+}
+
+bool StepLine::send_exec(int socket) {
+  if (!socket_.is_open()) {
+    errno = ENOTCONN;
+    return false;
+  }
+  StepCommand command;
+  command.signal = SIGCONT;  // to an rstepd from before an upgrade it is only that
+  command.exec = true;
+  return packet_send(socket_.native_handle(), proto::encode(command), {socket}, MSG_DONTWAIT);
 }
 
 void StepLine::close() {

@@ -24,6 +24,8 @@ class StepLine : public std::enable_shared_from_this<StepLine> {
   void send(const StepCommand& command);
   /// Gives an idle rstepd its next run; false when it has gone.
   bool send_run(int record);
+  /// Gives it a socket with an ExecOrder in it; false when it does not take it, and errno.
+  bool send_exec(int socket);
   /// Hangs up, without on_closed.
   void close();
 

@@ -14,6 +14,7 @@
 #include "common/format.h"
 #include "common/log.h"
 #include "gpud/launch/cgroup.h"
+#include "gpud/launch/packet.h"
 #include "gpud/user_call.h"
 #include "proto/codec.h"
 
@@ -385,6 +386,25 @@ void Steps::open_log(LogOrder order, LogOpened opened) {
   };
   if (::geteuid() != 0) return std::function<void(const GroupCache::Groups&)>(open_now)({});
   groups_.find(order.owner.uid, order.owner.gid, mono_now(), open_now);
+}
+
+Result<Fd> Steps::open_exec(RunId run, const ExecOrder& order) {
+  const auto step = steps_.find(run);
+  if (step == steps_.end() || !step->second.started)
+    return Error{Errc::job_ended, format("job {} does not run here (any more)", run.job.value)};
+  if (step->second.state != State::attached)
+    return Error{Errc::io_failed,
+                 format("the rstepd of job {} has not called yet; try again", run.job.value)};
+  const std::string bytes = proto::encode(order);
+  if (bytes.size() > exec_order_bytes_max)
+    return Error{Errc::too_large, format("the command has {} bytes, at most {} are possible",
+                                         bytes.size(), exec_order_bytes_max)};
+  ROTA_TRY(auto ends, make_line());
+  if (!packet_send(ends.first.get(), bytes, {}, MSG_DONTWAIT) ||
+      !step->second.line->send_exec(ends.second.get()))
+    return Error{Errc::io_failed, format("the rstepd of job {} does not listen: {}", run.job.value,
+                                         strerrordesc_np(errno))};
+  return std::move(ends.first);
 }
 
 }  // namespace rota::gpud

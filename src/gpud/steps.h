@@ -14,6 +14,7 @@
 #include "common/time.h"
 #include "gpud/agent.h"
 #include "gpud/groups.h"
+#include "gpud/launch/exec_order.h"
 #include "gpud/launch/plan.h"
 #include "gpud/nursery_keeper.h"
 #include "gpud/share/burst.h"
@@ -75,6 +76,12 @@ class Steps {
   /// A reader of the owner's file (launch/log_reader.h): its packets come out of the descriptor.
   using LogOpened = std::function<void(Result<Fd>)>;
   void open_log(LogOrder order, LogOpened opened);
+
+  /// How long one whose command has gone is kept for it.
+  Duration session_linger() const { return facts_.session_linger; }
+  /// A process inside a run that is there: rstepd's news of it come out of the descriptor
+  /// (launch/exec_order.h). The run must have started.
+  Result<Fd> open_exec(RunId run, const ExecOrder& order);
 
  private:
   enum class State {

@@ -364,11 +364,14 @@ Result<void> validate(const JobSpec& spec) {
 
 Result<void> validate(const JobPayload& payload) {
   const bool batch = payload.mode == LaunchMode::batch;
-  if (!batch && payload.mode != LaunchMode::tasks) return invalid("the launch mode is unknown");
+  const bool hold = payload.mode == LaunchMode::hold;
+  if (!batch && !hold && payload.mode != LaunchMode::tasks)
+    return invalid("the launch mode is unknown");
   if (batch && payload.script.empty()) return invalid("the script is empty");
   if (payload.script.size() > JobBounds::script_bytes_max)
     return invalid(format("the script has {} bytes, at most {} are allowed", payload.script.size(),
                           JobBounds::script_bytes_max));
+  if (hold && !payload.arguments.empty()) return invalid("an allocation runs no command itself");
   std::size_t bytes = 0;
   for (const auto& word : payload.arguments) bytes += word.size() + 1;
   for (const auto& variable : payload.environment) {
@@ -401,15 +404,10 @@ Result<void> validate(const JobSpec& spec, const JobPayload& payload) {
   // An image may say itself what it runs.
   if (payload.mode == LaunchMode::tasks && payload.arguments.empty() && !in_image)
     return invalid("there is no command to run");
-  // What stands between a job and its part of a GPU is the node's, and not seen in a container yet.
-  if (in_image && (spec.task.uses_mps() || (spec.task.shares_gpus() && !spec.task.uses_mig())))
-    return invalid(
-        "a part of a GPU cannot be had in a container yet: ask for whole GPUs or for MIG "
-        "instances");
   if (!in_image && !payload.container.mounts.empty())
     return invalid("mounts are for a job with an image: give one, or leave them out");
-  // A script is one process with the GPUs of all tasks of its node.
-  if (spec.task.uses_mps() && payload.mode == LaunchMode::batch &&
+  // A script is one process with the GPUs of all tasks of its node; so is what an allocation holds.
+  if (spec.task.uses_mps() && payload.mode != LaunchMode::tasks &&
       spec.task_count > std::max<std::uint32_t>(spec.node_count, 1))
     return invalid(format(
         "a compute share by MPS is of one GPU, and a script has those of all {} tasks; run a "

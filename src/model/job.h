@@ -201,6 +201,7 @@ struct ResourceLimit {
 enum class LaunchMode : std::uint8_t {
   batch = 1,  // the script runs once, on the first node (sbatch)
   tasks = 2,  // the command runs once per task, on all nodes (srun)
+  hold = 3,   // nothing runs by itself; processes come and go while it is held (salloc)
 };
 
 /// What only the node needs, and only at the start: kept in the store, never in the engine.

@@ -61,6 +61,9 @@ class Encoder {
       const std::string& text = value;
       put_count(text.size());
       bytes_.append(text);
+    } else if constexpr (std::same_as<T, std::string_view>) {
+      put_count(value.size());
+      bytes_.append(value);
     } else if constexpr (detail::is_vector<T>::value) {
       put_count(value.size());
       for (const auto& item : value) put(item);
@@ -116,7 +119,8 @@ class Decoder {
       return get_number(value.value);
     } else if constexpr (std::same_as<T, WallTime>) {
       return get_number(value.microseconds);
-    } else if constexpr (std::same_as<T, std::string> || std::same_as<T, SharedText>) {
+    } else if constexpr (std::same_as<T, std::string> || std::same_as<T, SharedText> ||
+                         std::same_as<T, std::string_view>) {  // a view: into the bytes given
       std::uint32_t count = 0;
       if (!get_number(count) || count > bytes_.size()) return false;
       value = bytes_.substr(0, count);

@@ -131,11 +131,12 @@ for runtime in "${runtimes[@]}"; do
     "$runtime: no processes but its own are seen, and the first one cannot be killed"
   # A link that is changed all the time, between a directory of the user's and one of root's.
   mkdir -p "$test_dir/closed" && echo secret >"$test_dir/closed/file" && chmod 700 "$test_dir/closed"
-  as_user sh -c "while :; do ln -sfn $test_dir/home/data/sub swap; ln -sfn $test_dir/closed swap; done" &
+  touch swapping
+  as_user sh -c "while [ -e swapping ]; do ln -sfn $test_dir/home/data/sub swap; ln -sfn $test_dir/closed swap; done" &
   swapper=$!
   for _ in 1 2 3 4; do run "$runtime" --volume swap:/mnt -- cat /mnt/file; done >swapped
-  kill "$swapper"
-  wait "$swapper" 2>/dev/null
+  rm swapping
+  wait "$swapper"
   unlike "$(cat swapped)" secret "$runtime: a link that is changed in between never leads to what is closed"
 
   # ---- how it ends ----
@@ -151,6 +152,12 @@ for runtime in "${runtimes[@]}"; do
   is "$(tail -n 1 out)" bye "$runtime: it heard the signal"
   ok "$runtime: nothing is left of all these" wait_for 20 nothing_left || diag "$(traces)"
 
+  # ---- a container for a person ----
+
+  is "$(as_user rrun --runtime "$runtime" --image rota-test:1 --volume data:/mnt sh -c 'cat /mnt/sub/file; pwd; exit 5'; echo $?)" \
+    there$'\n'/job$'\n'5 "$runtime: rrun in an image"
+  ok "$runtime: which is gone with it" wait_for 20 nothing_left || diag "$(traces)"
+
   # ---- kill -9 of each ----
 
   job=$(as_user rsubmit --parsable --no-requeue --runtime "$runtime" --image rota-test:1 -o out -- sleep 4242)
@@ -162,6 +169,9 @@ for runtime in "${runtimes[@]}"; do
   job=$(as_user rsubmit --parsable --runtime "$runtime" --image rota-test:1 --volume go:/go -o out -- \
     sh -c 'echo began; while [ ! -e /go/on ]; do sleep 0.05; done; echo done')
   wait_state "$job" RUNNING >/dev/null
+  got=$(as_user rexec "$job" -- sh -c 'id -u; pwd; echo $FROM_IMAGE; grep -E "^(CapBnd|NoNew)" /proc/self/status; ls /go')
+  is "$(head -n 5 <<<"$got" | tr -d '\t\n ')" "$uid/jobyesCapBnd:0000000000000000NoNewPrivs:1" \
+    "$runtime: rexec puts people into the container, with no more than the job has"
   daemon_kill "$node"
   cluster_resume
   as_user touch go/on

@@ -31,6 +31,8 @@ proto::PingReply ping(const Controller& controller, const Engine& engine,
                       const proto::PingRequest& request);
 Result<proto::LogsReply> logs(Controller& controller, const Caller& caller,
                               const proto::LogsRequest& request, Now now);
+Result<proto::TicketReply> ticket(Controller& controller, const Caller& caller,
+                                  const proto::TicketRequest& request, Now now);
 /// Answers in slices, so that a long queue never holds up the engine.
 net::awaitable<void> queue(Controller& controller, std::shared_ptr<net::Connection> connection,
                            std::uint32_t call, proto::QueueRequest request);

@@ -104,6 +104,12 @@ Result<void> on_logs(const Call& call) {
   return {};
 }
 
+Result<void> on_ticket(const Call& call) {
+  ROTA_TRY(const auto request, proto::decode<proto::TicketRequest>(call.frame.body));
+  call.answer(ticket(call.controller, call.session.caller, request, now()));
+  return {};
+}
+
 Result<void> on_org_show(const Call& call) {
   ROTA_TRY(auto request, proto::decode<proto::OrgShowRequest>(call.frame.body));
   const auto executor = boost::asio::any_io_executor(call.controller.executor());
@@ -217,6 +223,7 @@ constexpr Entry table[] = {
     {proto::QueueRequest::number, on_queue},
     {proto::NodesRequest::number, on_nodes},
     {proto::LogsRequest::number, on_logs},
+    {proto::TicketRequest::number, on_ticket},
     {proto::NodeHello::number, on_hello},
     {proto::Heartbeat::number, on_heartbeat},
     {proto::RunStarted::number, on_run_started},

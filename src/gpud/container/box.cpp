@@ -159,9 +159,9 @@ int Enclosure::enter() const {
   return 0;
 }
 
-ContainerBox::ContainerBox(const ContainerOrder& order, Owner owner,
+ContainerBox::ContainerBox(const ContainerOrder& order, const ShareOrder& share, Owner owner,
                            std::vector<std::uint32_t> groups)
-    : order_(order), owner_(std::move(owner)), groups_(std::move(groups)) {}
+    : order_(order), share_(share), owner_(std::move(owner)), groups_(std::move(groups)) {}
 
 std::string ContainerBox::prepare() {
   const std::string& directory = order_.directory;
@@ -277,7 +277,7 @@ std::string ContainerBox::adopt(pid_t pid) {
   ::unlink((order_.directory + '/' + box_door).c_str());
   door_.reset();
   if (order_.kind != ContainerKind::enroot) {
-    if (std::string trouble = furnish(order_, owner_, groups_, enclosure_.mnt.get());
+    if (std::string trouble = furnish(order_, share_, owner_, groups_, enclosure_.mnt.get());
         !trouble.empty())
       return trouble;
   }

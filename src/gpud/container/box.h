@@ -13,6 +13,7 @@
 
 #include "gpud/container/order.h"
 #include "gpud/launch/file.h"
+#include "gpud/share/order.h"
 #include "model/job.h"
 
 namespace rota::gpud {
@@ -34,7 +35,9 @@ struct Enclosure {
 
 class ContainerBox {
  public:
-  ContainerBox(const ContainerOrder& order, Owner owner, std::vector<std::uint32_t> groups);
+  /// Keeps both orders; `share` is looked at when the container is there.
+  ContainerBox(const ContainerOrder& order, const ShareOrder& share, Owner owner,
+               std::vector<std::uint32_t> groups);
 
   /// Makes the run's directory with the door; before the script is written. One sentence when that
   /// fails, "" when all is well. The same for the others.
@@ -66,6 +69,7 @@ class ContainerBox {
   [[noreturn]] void become_client(int output) const;
 
   const ContainerOrder& order_;
+  const ShareOrder& share_;
   Owner owner_;
   std::vector<std::uint32_t> groups_;
   Fd door_;

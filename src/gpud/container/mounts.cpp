@@ -24,6 +24,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "gpud/container/inside.h"
+#include "gpud/container/share_trees.h"
 #include "gpud/launch/file.h"
 #include "gpud/launch/identity.h"
 
@@ -36,15 +38,6 @@ struct Source {
   int error = 0;
   bool is_directory = false;
 };
-
-int open_in(int root, const char* path, std::uint64_t flags, std::uint64_t resolve,
-            std::uint64_t mode = 0) {
-  open_how how{};
-  how.flags = flags | O_CLOEXEC;
-  how.mode = mode;
-  how.resolve = resolve;
-  return static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how));
-}
 
 // ---- the owner's half: a child with their rights opens the sources and hands them over ----
 
@@ -162,33 +155,8 @@ std::string clone_tree(const ContainerMount& mount, Source& source) {
 
 // ---- root's half, inside: a child in the container's mount namespace ----
 
-constexpr std::uint64_t inside = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-
-/// The place of a mount, made on the container's own files if it is not there. 0 or errno.
-int make_target(int root, const std::string& target, bool is_directory) {
-  if (const Fd there(open_in(root, target.c_str(), O_PATH, inside)); there) return 0;
-  for (std::size_t at = 0; at < target.size();) {
-    const std::size_t start = target.find_first_not_of('/', at);
-    if (start == std::string::npos) break;
-    const std::size_t end = std::min(target.find('/', start), target.size());
-    const bool is_last = target.find_first_not_of('/', end) == std::string::npos;
-    const std::string above = start == 0 ? "/" : target.substr(0, start);
-    const std::string name = target.substr(start, end - start);
-    const Fd parent(open_in(root, above.c_str(), O_PATH | O_DIRECTORY, inside | RESOLVE_NO_XDEV));
-    if (!parent) return errno;
-    if (is_last && !is_directory) {
-      const Fd file(::openat(parent.get(), name.c_str(),
-                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-      return file ? 0 : errno;
-    }
-    if (::mkdirat(parent.get(), name.c_str(), 0755) != 0 && errno != EEXIST) return errno;
-    at = end;
-  }
-  return 0;
-}
-
 std::string attach(int root, const ContainerMount& mount, const Source& source) {
-  const Fd target(open_in(root, mount.target.c_str(), O_PATH, inside));
+  const Fd target(open_inside(root, mount.target, O_PATH));
   if (!target) return no_mount(mount, strerrordesc_np(errno));
   if (::move_mount(source.fd.get(), "", target.get(), "",
                    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
@@ -232,7 +200,7 @@ void add_line(int root, const char* path, const std::string& line, int field,
   static_cast<void>(!::write(file.get(), addition.data(), addition.size()));
 }
 
-std::string furnish_inside(const ContainerOrder& order, const Owner& owner,
+std::string furnish_inside(const ContainerOrder& order, const ShareTrees& share, const Owner& owner,
                            const std::vector<Source>& sources, int mount_namespace) {
   if (::setns(mount_namespace, CLONE_NEWNS) != 0)
     return std::string("cannot enter the container: ") + strerrordesc_np(errno);
@@ -250,12 +218,13 @@ std::string furnish_inside(const ContainerOrder& order, const Owner& owner,
   for (std::size_t i = 0; i < sources.size(); ++i)
     if (std::string trouble = attach(root.get(), order.mounts[i], sources[i]); !trouble.empty())
       return trouble;
-  return {};
+  // Last, so that it stands before whatever was mounted.
+  return share.attach(root.get());
 }
 
 }  // namespace
 
-std::string furnish(const ContainerOrder& order, const Owner& owner,
+std::string furnish(const ContainerOrder& order, const ShareOrder& share, const Owner& owner,
                     const std::vector<std::uint32_t>& groups, int mount_namespace) {
   std::vector<Source> sources;
   if (!order.mounts.empty()) {
@@ -265,6 +234,8 @@ std::string furnish(const ContainerOrder& order, const Owner& owner,
       if (std::string trouble = clone_tree(order.mounts[i], sources[i]); !trouble.empty())
         return trouble;
   }
+  ShareTrees shim;
+  if (std::string trouble = shim.open(share); !trouble.empty()) return trouble;
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
     return std::string("cannot make a pipe: ") + strerrordesc_np(errno);
@@ -272,7 +243,7 @@ std::string furnish(const ContainerOrder& order, const Owner& owner,
   Fd output(ends[1]);
   const pid_t pid = ::_Fork();
   if (pid == 0) {
-    const std::string said = furnish_inside(order, owner, sources, mount_namespace);
+    const std::string said = furnish_inside(order, shim, owner, sources, mount_namespace);
     static_cast<void>(!::write(output.get(), said.data(), said.size()));
     ::_exit(said.empty() ? 0 : 1);
   }

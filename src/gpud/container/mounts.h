@@ -4,14 +4,16 @@
 #include <vector>
 
 #include "gpud/container/order.h"
+#include "gpud/share/order.h"
 #include "model/job.h"
 
 namespace rota::gpud {
 
 /// Opens every source with the owner's rights, so that no link and no later change leads anywhere
 /// else, and attaches what was opened in the container's mount namespace. Gives the owner a name
-/// there. One sentence when something of it fails, "" when all is there.
-std::string furnish(const ContainerOrder& order, const Owner& owner,
+/// there, and puts the shim of its part of a GPU before the driver. One sentence when something of
+/// it fails, "" when all is there.
+std::string furnish(const ContainerOrder& order, const ShareOrder& share, const Owner& owner,
                     const std::vector<std::uint32_t>& groups, int mount_namespace);
 
 }  // namespace rota::gpud

@@ -229,8 +229,7 @@ Result<ContainerOrder> plan_container(const proto::LaunchRun& launch, ContainerK
   order.mounts = facts.mounts;
   order.mounts.insert(order.mounts.end(), wish.mounts.begin(), wish.mounts.end());
 
-  const bool batch = payload.mode == LaunchMode::batch;
-  const bool own_command = !batch && payload.arguments.empty();
+  const bool own_command = payload.mode == LaunchMode::tasks && payload.arguments.empty();
   if (wish.entrypoint || own_command) order.entry_words = image.entrypoint;
   if (own_command)
     order.entry_words.insert(order.entry_words.end(), image.command.begin(), image.command.end());

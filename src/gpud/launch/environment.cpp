@@ -236,7 +236,7 @@ std::vector<std::string> gpus_of(const proto::LaunchRun& launch, std::uint32_t l
   const std::vector<std::string>& all = launch.gpu_uuids;
   const std::size_t each = gpus_per_task(launch);
   const std::size_t own = each * launch.part.task_count;
-  if (launch.payload.mode == LaunchMode::batch || each == 0 || own > all.size()) return all;
+  if (launch.payload.mode != LaunchMode::tasks || each == 0 || own > all.size()) return all;
   const auto first = all.begin() + static_cast<std::ptrdiff_t>(each * local);
   std::vector<std::string> gpus(first, first + static_cast<std::ptrdiff_t>(each));
   gpus.insert(gpus.end(), all.begin() + static_cast<std::ptrdiff_t>(own), all.end());
@@ -286,7 +286,7 @@ std::vector<std::string> job_environment(const proto::LaunchRun& launch,
 
 std::vector<std::string> task_environment(const proto::LaunchRun& launch,
                                           const EnvironmentContext& context, std::uint32_t local) {
-  const bool batch = launch.payload.mode == LaunchMode::batch;
+  const bool batch = launch.payload.mode != LaunchMode::tasks;
   std::vector<std::string> list;
   Variables set(list, context.settings.slurm_environment);
   set.both("PROCID", batch ? 0 : launch.part.task_first + local);

@@ -2,10 +2,12 @@
 #include "gpud/launch/log_reader.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,15 +21,39 @@
 namespace rota::gpud {
 namespace {
 
-/// Another node may write to the same shared file, of which inotify tells nothing.
+/// Another node may write to the same shared file, of which inotify tells nothing. The longer
+/// nothing comes, the more seldom we look.
 constexpr int look_again_ms = 1000;
+constexpr int look_again_max_ms = 3000;
 constexpr int look_often_ms = 200;
+/// Several packets are on their way while rgpud seals one.
+constexpr int buffer_bytes = 1 << 20;
+
+/// Only this host writes to it, so that inotify tells of every change.
+bool is_of_this_host(int file) {
+  struct statfs status {};
+  if (::fstatfs(file, &status) != 0) return false;
+  switch (static_cast<std::uint32_t>(status.f_type)) {
+    case BTRFS_SUPER_MAGIC:
+    case EXT4_SUPER_MAGIC:
+    case F2FS_SUPER_MAGIC:
+    case OVERLAYFS_SUPER_MAGIC:
+    case RAMFS_MAGIC:
+    case TMPFS_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case 0x2fc12fc1:  // ZFS
+      return true;
+    default:
+      return false;
+  }
+}
 
 class Reader {
  public:
   Reader(const LogOrder& order, int socket) : order_(order), socket_(socket) {}
 
   void run() {
+    ::setsockopt(socket_, SOL_SOCKET, SO_SNDBUFFORCE, &buffer_bytes, sizeof buffer_bytes);
     if (const int error = become(order_.owner.uid, order_.owner.gid, order_.groups))
       return fail(std::string("cannot read as its owner: ") + strerrordesc_np(error));
     if (!open_file()) return;
@@ -36,10 +62,13 @@ class Reader {
     if (order_.follow) watch();
     for (;;) {
       const bool ended_before = run_ended_;
+      const std::uint64_t before = position_;
       if (!send_rest()) return;
+      if (position_ != before) pause_ms_ = look_again_ms;
       // Only what is read after the news of the end is sure to be all.
       if (!order_.follow || ended_before) break;
-      if (!wait(notify_ ? look_again_ms : look_often_ms)) return;
+      if (!wait(is_told_ ? -1 : pause_ms_)) return;
+      pause_ms_ = std::min(2 * pause_ms_, look_again_max_ms);
     }
     send(LogPacket::end, {});
   }
@@ -64,6 +93,7 @@ class Reader {
     notify_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
     const std::string path = "/proc/self/fd/" + std::to_string(file_.get());
     if (notify_ && ::inotify_add_watch(notify_.get(), path.c_str(), IN_MODIFY) < 0) notify_.reset();
+    is_told_ = notify_ && is_of_this_host(file_.get());
   }
 
   /// False when rgpud does not listen any more.
@@ -111,6 +141,8 @@ class Reader {
   Fd notify_;
   std::uint64_t position_ = 0;
   bool run_ended_ = false;
+  bool is_told_ = false;  // of every change: no need to look
+  int pause_ms_ = look_again_ms;
   alignas(inotify_event) char block_[log_packet_bytes_max];
 };
 

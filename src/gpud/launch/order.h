@@ -96,12 +96,16 @@ struct StepOrder {
   MemoryBinding memory;
   std::int64_t unkillable_after_ms = 30'000;  // so long SIGKILL may take
   ContainerOrder container;
+  // LaunchMode::hold: none of `tasks` is started; processes are put beside the first of them.
+  bool holds = false;
+  std::int64_t linger_ms = -1;  // so long it lasts with nobody in it; below 0: without end
 
   friend bool operator==(const StepOrder&, const StepOrder&) = default;
   static auto fields(auto& m) {
     return std::tie(m.launch, m.cpus, m.cpu_list, m.groups, m.tasks, m.cgroups, m.memory_nodes,
                     m.boot_id, m.spool_dir, m.script_path, m.kill_wait_ms, m.slurm_environment,
-                    m.devices, m.share, m.memory, m.unkillable_after_ms, m.container);
+                    m.devices, m.share, m.memory, m.unkillable_after_ms, m.container, m.holds,
+                    m.linger_ms);
   }
 };
 
@@ -136,11 +140,12 @@ struct StepCommand {
   EndCause cause = EndCause::cancelled;  // of an end
   std::string detail;                    // of the cause, for people
   std::string tell;                      // not "": only this line, for the output of the first task
+  bool exec = false;                     // only this: a socket comes along, with an ExecOrder in it
 
   friend bool operator==(const StepCommand&, const StepCommand&) = default;
   static auto fields(auto& m) {
     return std::tie(m.signal, m.end_signal, m.grace_ms, m.held, m.ceilings, m.cause, m.detail,
-                    m.tell);
+                    m.tell, m.exec);
   }
 };
 

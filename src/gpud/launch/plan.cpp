@@ -25,7 +25,8 @@ Result<void> check(const proto::LaunchRun& launch) {
   if (launch.node_index >= launch.nodes.size())
     return refuse(format("this node is number {} of {}", launch.node_index, launch.nodes.size()));
   const JobPayload& payload = launch.payload;
-  if (payload.mode != LaunchMode::batch && payload.mode != LaunchMode::tasks)
+  if (payload.mode != LaunchMode::batch && payload.mode != LaunchMode::tasks &&
+      payload.mode != LaunchMode::hold)
     return refuse("this rgpud does not know how to run it");
   if (payload.mode == LaunchMode::tasks && payload.arguments.empty() && launch.spec.image.empty())
     return Error{Errc::launch_failed, "it names no command"};
@@ -42,13 +43,14 @@ Result<void> check_container(const NodeFacts& facts) {
 
 std::uint32_t task_count_of(const proto::LaunchRun& launch) {
   if (launch.payload.mode == LaunchMode::tasks) return launch.part.task_count;
+  if (launch.payload.mode == LaunchMode::hold) return 1;
   return launch.node_index == 0 ? 1 : 0;
 }
 
 Result<std::vector<TaskOrder>> plan_tasks(const proto::LaunchRun& launch,
                                           const EnvironmentContext& context) {
   const JobPayload& payload = launch.payload;
-  const bool batch = payload.mode == LaunchMode::batch;
+  const bool batch = payload.mode != LaunchMode::tasks;
   // What an earlier run or another node wrote is not ours to wipe out.
   const bool alone = launch.nodes.size() == 1 && !launch.spec.is_elastic();
   const bool fresh = launch.run.restart == 0 && (batch || alone);
@@ -234,6 +236,9 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
     ROTA_TRY(order.container, plan_container(launch, kind, provision.image, facts.containers,
                                              directory, order.cpu_list));
     order.script_path = directory + '/' + box_script;
+    for (const MpsSeat& seat : context.mps)
+      for (const std::string& place : {seat.access.pipe_directory, seat.access.log_directory})
+        order.container.mounts.push_back({place, place, false});
   }
   launch.gpu_uuids = std::move(gpu_uuids);
   order.launch = std::move(launch);
@@ -248,6 +253,10 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
   order.unkillable_after_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(facts.unkillable_after).count();
   order.slurm_environment = settings.slurm_environment;
+  order.holds = order.launch.payload.mode == LaunchMode::hold;
+  if (order.holds && order.launch.node_index == 0)
+    order.linger_ms =
+        std::chrono::duration_cast<std::chrono::milliseconds>(facts.session_linger).count();
   return order;
 }
 

@@ -39,6 +39,7 @@ struct NodeFacts {
   std::vector<Cpu> cpus;             // as the Agent has them
   std::string bind_memory = "none";  // node.bind_memory
   Duration burst_grace = std::chrono::seconds(10);  // of BurstRoom
+  Duration session_linger = std::chrono::minutes(5);
   Duration unkillable_after = std::chrono::seconds(30);
   ContainerFacts containers;
 };

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "common/clock.h"
+#include "gpud/launch/packet.h"
 #include "proto/codec.h"
 
 namespace rota::gpud {
@@ -54,10 +55,13 @@ bool StepLink::send(const StepReport& report) {
   return false;
 }
 
-std::optional<StepCommand> StepLink::receive() {
+std::optional<StepCommand> StepLink::receive(Fd& file) {
+  file.reset();
   if (!socket_) return std::nullopt;
   char packet[command_bytes_max];
-  const ssize_t size = ::recv(socket_.get(), packet, sizeof packet, MSG_DONTWAIT);
+  std::vector<Fd> files;
+  const ssize_t size = packet_receive(socket_.get(), packet, sizeof packet, files, MSG_DONTWAIT);
+  if (!files.empty()) file = std::move(files.front());
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   if (size <= 0) {
     lost(mono_now());

@@ -26,8 +26,8 @@ class StepLink {
 
   /// False when the line is (now) closed.
   bool send(const StepReport& report);
-  /// The next command, if one is there.
-  std::optional<StepCommand> receive();
+  /// The next command, if one is there, and the open file that came with it.
+  std::optional<StepCommand> receive(Fd& file);
   /// True when rgpud is back; the caller then repeats what rgpud may have missed.
   bool reconnect(MonoTime now);
 

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "common/clock.h"
+#include "gpud/launch/exec.h"
 #include "gpud/launch/fence.h"
 #include "gpud/launch/process_tree.h"
 #include "gpud/launch/record.h"
@@ -28,6 +29,8 @@ namespace {
 
 /// poll() counts without the time the host sleeps; our deadlines include it.
 constexpr Duration sleep_max = std::chrono::seconds(60);
+/// At most so long before its end an interactive job says that it is near.
+constexpr std::int64_t notice_seconds_max = 300;
 
 volatile std::sig_atomic_t asked_to_end = 0;
 
@@ -105,7 +108,8 @@ bool Supervisor::run(bool may_go_on) {
     if (trouble = cgroups_.confine(order_.devices); !trouble.empty())
       trouble = "cannot confine the job to its GPUs: " + trouble;
     if (trouble.empty() && !order_.container.empty()) {
-      box_ = std::make_unique<ContainerBox>(order_.container, order_.launch.owner, order_.groups);
+      box_ = std::make_unique<ContainerBox>(order_.container, order_.share, order_.launch.owner,
+                                            order_.groups);
       trouble = box_->prepare();
     }
     if (trouble.empty()) trouble = write_script(order_);
@@ -128,7 +132,7 @@ bool Supervisor::run(bool may_go_on) {
 }
 
 void Supervisor::start_run() {
-  if (box_ == nullptr) return launch_next();
+  if (box_ == nullptr) return order_.holds ? all_started() : launch_next();
   if (std::string trouble = box_->start(); !trouble.empty())
     fail_launch({std::move(trouble), true});
 }
@@ -139,6 +143,7 @@ void Supervisor::container_is_up() {
     return fail_launch(
         {std::string("cannot move the container to the job's cgroup: ") + strerrordesc_np(error),
          true});
+  if (order_.holds) return all_started();
   launch_next();
 }
 
@@ -191,7 +196,8 @@ std::string Supervisor::open_share() {
   if (order_.share.empty()) return {};
   if (limit_by_driver()) return {};
   std::string note;
-  std::string trouble = stage_share(order_.share, order_.launch.payload.environment, note);
+  std::string trouble =
+      stage_share(order_.share, order_.launch.payload.environment, !order_.container.empty(), note);
   if (!trouble.empty()) return trouble;
   auto opened =
       ShareDoor::open(share_socket(order_.share), order_.launch.owner.uid, order_.share.gpus);
@@ -287,6 +293,7 @@ bool Supervisor::reap() {
     const pid_t pid = ::waitpid(-1, &status, WNOHANG);
     if (pid == 0) return true;
     if (pid < 0) return errno != ECHILD;
+    if (execs_.child_ended(pid, status)) continue;
     Excuse excuse;
     if (box_ != nullptr && box_->was_client(pid, status, excuse.text, excuse.by_node) &&
         !excuse.text.empty())
@@ -310,6 +317,7 @@ bool Supervisor::done() const {
   for (const Task& task : tasks_)
     if (task.running) return false;
   if (box_ != nullptr && !box_->is_up() && !kill_at_) return false;
+  if (order_.holds) return kill_at_.has_value() && !execs_.has_processes();
   return kill_at_.has_value() || (!order_.tasks.empty() && tasks_.size() == order_.tasks.size());
 }
 
@@ -330,9 +338,33 @@ void Supervisor::begin_end(EndCause cause, std::string detail) {
 void Supervisor::end_within(Duration grace, int signal) {
   const MonoTime at = mono_now() + grace;
   kill_at_ = kill_at_ ? std::min(*kill_at_, at) : at;
-  if (tasks_.empty()) return;
+  if (tasks_.empty() && !execs_.has_processes()) return;
   signal_all(signal);
   signal_all(SIGCONT);  // a stopped process could not obey
+}
+
+/// An allocation ends with the process that it was made for, or when everybody has left it.
+void Supervisor::look_after_hold(MonoTime now) {
+  if (!order_.holds || kill_at_ || !started_) return;
+  if (execs_.finished()) return begin_end(EndCause::exited, {});
+  if (execs_.is_held() || order_.linger_ms < 0) {
+    unheld_since_.reset();
+    return;
+  }
+  if (!unheld_since_) unheld_since_ = now;
+  if (now >= *unheld_since_ + std::chrono::milliseconds(order_.linger_ms))
+    begin_end(EndCause::exited, "the rrun or ralloc that held it has gone");
+}
+
+/// When people who sit in it are told that its time limit is near.
+std::optional<MonoTime> Supervisor::notice_at() const {
+  const JobSpec& spec = order_.launch.spec;
+  if (noticed_ || kill_at_ || !started_ || spec.kind != JobKind::interactive ||
+      spec.time_limit_seconds == 0)
+    return std::nullopt;
+  const std::int64_t before =
+      std::clamp<std::int64_t>(spec.time_limit_seconds / 10, 1, notice_seconds_max);
+  return begun_ + std::chrono::seconds(spec.time_limit_seconds - before);
 }
 
 /// When the job wants to hear that its time limit is near.
@@ -354,6 +386,9 @@ void Supervisor::wait_for_event() {
   const std::int64_t limit = order_.launch.spec.time_limit_seconds;
   if (limit > 0 && !kill_at_) sooner(begun_ + std::chrono::seconds(limit));
   if (const auto at = warn_at()) sooner(*at);
+  if (const auto at = notice_at()) sooner(*at);
+  if (unheld_since_ && !kill_at_)
+    sooner(*unheld_since_ + std::chrono::milliseconds(order_.linger_ms));
   if (kill_at_ && !killed_at_) sooner(*kill_at_);
   if (killed_at_) sooner(*killed_at_ + unkillable_after());
   if (const auto at = link_.retry_at()) sooner(*at);
@@ -364,14 +399,16 @@ void Supervisor::wait_for_event() {
 
   const int share_fd = share_ != nullptr ? share_->fd() : -1;
   const auto wait_in = [](int fd) { return pollfd{.fd = fd, .events = POLLIN, .revents = 0}; };
-  pollfd waits[5] = {wait_in(link_.fd()), wait_in(launching_.get()), wait_in(share_fd),
-                     wait_in(is_opening ? box_->doorbell() : -1),
-                     wait_in(box_ != nullptr ? box_->client_output() : -1)};
+  std::vector<pollfd> waits = {wait_in(link_.fd()), wait_in(launching_.get()), wait_in(share_fd),
+                               wait_in(is_opening ? box_->doorbell() : -1),
+                               wait_in(box_ != nullptr ? box_->client_output() : -1)};
+  const std::size_t own_waits = waits.size();
+  execs_.add_waits(waits);
   const std::int64_t wait_ns = std::max(wake - now, Duration::zero()).count();
   const timespec timeout{.tv_sec = wait_ns / 1'000'000'000, .tv_nsec = wait_ns % 1'000'000'000};
   sigset_t none;
   sigemptyset(&none);
-  const int ready = ::ppoll(waits, 5, &timeout, &none);
+  const int ready = ::ppoll(waits.data(), waits.size(), &timeout, &none);
   if (ready > 0 && waits[2].revents != 0) {
     share_->serve();
     if (std::string note = share_->take_note(); !note.empty())
@@ -390,6 +427,8 @@ void Supervisor::wait_for_event() {
   // Children first: a run that has ended by itself was not cancelled by an order that came late.
   reap();
   if (done()) return;
+  if (ready > 0)
+    execs_.serve({waits.begin() + static_cast<std::ptrdiff_t>(own_waits), waits.end()});
   if (ready > 0 && waits[0].revents != 0) obey();
   check_deadlines();
 }
@@ -403,6 +442,15 @@ void Supervisor::check_deadlines() {
     warned_ = true;
     signal_all(order_.launch.spec.signal == 0 ? SIGTERM : order_.launch.spec.signal);
   }
+  if (const auto at = notice_at(); at && now >= *at) {
+    noticed_ = true;
+    tell("job " + std::to_string(order_.launch.run.job.value) + " reaches its time limit in " +
+         std::to_string(
+             std::chrono::ceil<std::chrono::seconds>(begun_ + std::chrono::seconds(limit) - now)
+                 .count()) +
+         " seconds and is ended then");
+  }
+  look_after_hold(now);
   // Read when the last known deadline comes, and now and then: contact moves it.
   if (!kill_at_ && (now >= fence_read_ + sleep_max || (fence_ && now >= *fence_))) {
     fence_ = read_fence(order_.spool_dir);
@@ -422,7 +470,12 @@ void Supervisor::check_deadlines() {
 }
 
 void Supervisor::obey() {
-  while (const auto command = link_.receive()) {
+  Fd file;
+  while (const auto command = link_.receive(file)) {
+    if (command->exec) {
+      start_exec(std::move(file));
+      continue;
+    }
     if (!command->held.empty()) {
       for (const GpuCeiling& ceiling : command->ceilings)
         if (share_ != nullptr) share_->books().set_ceiling(ceiling);
@@ -446,11 +499,59 @@ void Supervisor::obey() {
   }
 }
 
+pid_t Supervisor::anchor(std::size_t local) const {
+  if (box_ != nullptr) return box_->init();
+  return local < tasks_.size() && tasks_[local].running ? tasks_[local].pid : 0;
+}
+
+/// Why a process cannot be put in, or "" and beside which of this node's tasks it goes.
+std::string Supervisor::no_place_for(const ExecOrder& exec, std::size_t& local) const {
+  if (!started_ || kill_at_) return "the job is not running";
+  if (execs_.is_full())
+    return std::to_string(ExecRoom::size_max) + " processes were put into this job already";
+  const proto::LaunchRun& launch = order_.launch;
+  const std::uint32_t first = launch.payload.mode == LaunchMode::tasks ? launch.part.task_first : 0;
+  local = exec.task - first;
+  if (exec.task < first || local >= order_.tasks.size())
+    return "task " + std::to_string(exec.task) + " is not on this node";
+  if (order_.holds) return {};
+  if (exec.kind == proto::ExecKind::hold) return "the job is no allocation that could be held";
+  const bool has_ended = local >= tasks_.size() || !tasks_[local].running;
+  if (has_ended || anchor(local) == 0) return "task " + std::to_string(exec.task) + " has ended";
+  return {};
+}
+
+/// Somebody wants a process beside the tasks.
+void Supervisor::start_exec(Fd socket) {
+  if (!socket) return;
+  const auto exec = ExecRoom::read_order(socket.get());
+  if (!exec) return;
+  std::size_t local = 0;
+  if (const std::string why = no_place_for(*exec, local); !why.empty())
+    return ExecRoom::refuse(socket, why);
+  if (exec->kind == proto::ExecKind::hold) return execs_.add(std::move(socket), *exec, 0);
+  bool cloned = false;
+  const pid_t pid = fork_into(cgroups_.clone_fd(), cloned);
+  if (pid == 0) {
+    record_.reset();
+    if (link_.is_open()) ::close(link_.fd());
+    execs_.forget();
+    become_exec({order_, order_.tasks[local], cgroups_, cloned, anchor(local)}, *exec,
+                socket.get());
+  }
+  if (pid < 0)
+    return ExecRoom::refuse(socket,
+                            std::string("cannot start a process: ") + strerrordesc_np(errno));
+  execs_.add(std::move(socket), *exec, pid);
+}
+
 /// Our own rights could open what the owner's cannot, so a child does it; reap() takes it.
 void Supervisor::tell(const std::string& text) {
+  execs_.tell(text);
   if (::_Fork() != 0) return;
   record_.reset();
   if (link_.is_open()) ::close(link_.fd());
+  execs_.forget();
   write_notice(order_, text);
   ::_exit(0);
 }
@@ -495,6 +596,11 @@ RunEnd Supervisor::verdict() const {
   if (worst != nullptr && cause_ != EndCause::launch_failed) {
     end.exit_code = WIFEXITED(worst->status) ? WEXITSTATUS(worst->status) : 0;
     end.exit_signal = WIFSIGNALED(worst->status) ? WTERMSIG(worst->status) : 0;
+  }
+  if (order_.holds && cause_ == EndCause::exited) {
+    const int status = execs_.finished().value_or(SIGHUP);  // as it is for who is left alone
+    end.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    end.exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   }
   if (cause_ == EndCause::exited && cgroups_.oom_kills() > 0) {
     end.cause = EndCause::out_of_memory;

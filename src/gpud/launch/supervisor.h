@@ -10,6 +10,7 @@
 #include "common/time.h"
 #include "gpud/container/box.h"
 #include "gpud/launch/cgroup.h"
+#include "gpud/launch/exec_room.h"
 #include "gpud/launch/file.h"
 #include "gpud/launch/order.h"
 #include "gpud/launch/step_link.h"
@@ -59,11 +60,17 @@ class Supervisor {
 
   void fail_launch(Excuse excuse);
   void begin_end(EndCause cause, std::string detail);
+  void look_after_hold(MonoTime now);
+  std::optional<MonoTime> notice_at() const;
   void end_within(Duration grace, int signal);
   Duration kill_wait() const { return std::chrono::milliseconds(order_.kill_wait_ms); }
   void wait_for_event();
   void check_deadlines();
   void obey();
+  void start_exec(Fd socket);
+  /// The process whose namespaces stand for those of this node's task `local`; 0: the node's own.
+  pid_t anchor(std::size_t local) const;
+  std::string no_place_for(const ExecOrder& exec, std::size_t& local) const;
   void tell(const std::string& text);
   void signal_all(int signal);
   std::optional<MonoTime> warn_at() const;
@@ -83,6 +90,7 @@ class Supervisor {
   std::unique_ptr<ShareDoor> share_;   // of a run with parts of GPUs
   std::unique_ptr<ContainerBox> box_;  // of a run with an image
   std::vector<Task> tasks_;
+  ExecRoom execs_;
   Fd launching_;  // the newest child's pipe, until its exec or its excuse
   bool started_ = false;
   MonoTime begun_;
@@ -91,6 +99,8 @@ class Supervisor {
   std::optional<MonoTime> killed_at_;  // SIGKILL was sent then
   bool is_given_up_ = false;           // it did not help
   bool warned_ = false;
+  bool noticed_ = false;  // those who sit in it were told that its time is nearly over
+  std::optional<MonoTime> unheld_since_;
   std::optional<MonoTime> fence_;  // as last read
   MonoTime fence_read_;
   EndCause cause_ = EndCause::exited;

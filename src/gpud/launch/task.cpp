@@ -17,6 +17,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "gpud/container/share_trees.h"
 #include "gpud/launch/identity.h"
 #include "gpud/share/stage.h"
 
@@ -185,9 +186,8 @@ Excuse run_program(const StepOrder& order, const TaskOrder& task) {
   environment.add(rota_pid);
   if (order.slurm_environment) environment.add(slurm_pid);
   char** const variables = environment.get();
-  if (!order.share.empty())
-    if (const std::string why = probe_share(order.share, variables); !why.empty())
-      return {"cannot give it a part of a GPU: " + why, true};
+  if (const std::string why = prove_share(order, variables); !why.empty())
+    return {"cannot give it a part of a GPU: " + why, true};
   const std::vector<std::string>& entry = order.container.entry_words;
   const bool batch = order.launch.payload.mode == LaunchMode::batch;
   if (batch && entry.empty()) return run_script(order, variables);
@@ -228,15 +228,6 @@ Excuse open_files_as_owner(const StepOrder& order, const TaskOrder& task) {
   return trouble;
 }
 
-/// What root could get back by running a program, nobody can: neither by an image's set-user-id
-/// programs nor, where root's own jobs are allowed, as root.
-int give_up_capabilities() {
-  for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability) >= 0; ++capability)
-    if (::prctl(PR_CAPBSET_DROP, capability) != 0) return errno;
-  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno;
-}
-
 Excuse enter_container(const StepOrder& order, const TaskOrder& task, const Enclosure& inside) {
   const Owner& owner = order.launch.owner;
   if (Excuse trouble = open_files_as_owner(order, task); !trouble.text.empty()) return trouble;
@@ -263,9 +254,24 @@ void reset_oom_score() {
   if (is_spared_by_oom_killer) file_write("/proc/self/oom_score_adj", "0");
 }
 
-Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& cgroups,
-                   bool cloned, const Enclosure* inside) {
-  const proto::LaunchRun& launch = order.launch;
+int give_up_capabilities() {
+  for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability) >= 0; ++capability)
+    if (::prctl(PR_CAPBSET_DROP, capability) != 0) return errno;
+  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno;
+}
+
+std::string prove_share(const StepOrder& order, char** environment) {
+  if (order.share.empty() || order.share.by_driver) return {};
+  if (order.container.empty())
+    return probe_share(order.share, share_probe(order.share), environment);
+  // Without the driver there is nothing to be limited; the watchdog looks all the same.
+  if (!has_share_inside()) return {};
+  return probe_share(order.share, std::string(share_driver_place) + '/' + share_probe_name,
+                     environment);
+}
+
+Excuse enter_run(const StepOrder& order, const RunCgroups& cgroups, bool cloned) {
   ::setsid();
   default_signals();
   if (const int error = cgroups.join(cloned)) return node_failed("enter the job's cgroup", error);
@@ -273,7 +279,14 @@ Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& 
   if (const int error = set_memory_policy(order.memory))
     return node_failed("bind its memory to NUMA nodes", error);
   reset_oom_score();
-  set_limits(launch.payload.limits);
+  set_limits(order.launch.payload.limits);
+  return {};
+}
+
+Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& cgroups,
+                   bool cloned, const Enclosure* inside) {
+  const proto::LaunchRun& launch = order.launch;
+  if (Excuse trouble = enter_run(order, cgroups, cloned); !trouble.text.empty()) return trouble;
   const TaskOrder& task = order.tasks[index];
   if (inside != nullptr) {
     if (Excuse trouble = enter_container(order, task, *inside); !trouble.text.empty())

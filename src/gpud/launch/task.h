@@ -20,7 +20,19 @@ struct Excuse {
   bool by_node = false;  // the node's trouble, not the job's mistake: another node may do better
 };
 
-/// Called in the child: own session, cgroups, limits, the owner's rights, directory, files, exec.
+/// Called in a child, with all of rstepd's rights: own session, cgroups, CPUs, memory, limits.
+Excuse enter_run(const StepOrder& order, const RunCgroups& cgroups, bool cloned);
+
+/// In a child that is root, before it becomes the owner in a container: what root could get back by
+/// running a program, nobody can, neither by an image's set-user-id programs nor, where root's own
+/// jobs are allowed, as root. 0 or errno.
+int give_up_capabilities();
+
+/// In a child with the owner's rights: whether CUDA and NVML show what its part of a GPU is, if it
+/// has one. One sentence when they do not.
+std::string prove_share(const StepOrder& order, char** environment);
+
+/// Called in the child: enter_run(), then the owner's rights, directory, files, exec.
 /// Comes back only when that failed, with one sentence that says at what. `cloned`: the child is in
 /// the cgroup of clone_fd() already. `inside`: of the run's container, if it has one.
 Excuse become_task(const StepOrder& order, std::size_t index, const RunCgroups& cgroups,

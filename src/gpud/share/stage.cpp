@@ -22,26 +22,12 @@ namespace {
 
 constexpr const char* cuda_name = "libcuda.so.1";
 constexpr const char* nvml_name = "libnvidia-ml.so.1";
-constexpr const char* driver_place = "/run/rota/drv";  // as linked into the shim
-
-struct Library {
-  const char* name;       // as programs know it
-  const char* real_name;  // as the shim knows the driver's
-  const std::string& real;
-};
-
-std::array<Library, 2> libraries_of(const ShareOrder& share) {
-  return {{{cuda_name, rota_share_real_cuda, share.real_cuda},
-           {nvml_name, rota_share_real_nvml, share.real_nvml}}};
-}
 
 std::string in(const ShareOrder& share, const std::string& name) {
   return share.directory + '/' + name;
 }
-/// What becomes /run/rota/drv in the tasks' namespace.
-std::string driver_dir(const ShareOrder& share) { return in(share, "drv"); }
 std::string in_driver_dir(const ShareOrder& share, const std::string& name) {
-  return driver_dir(share) + '/' + name;
+  return share_driver_directory(share) + '/' + name;
 }
 
 bool make_link(const std::string& target, const std::string& path) {
@@ -58,11 +44,12 @@ bool make_empty(const std::string& path) {
 }
 
 bool make_all(const ShareOrder& share) {
-  if (!make_directory(share.directory) || !make_directory(driver_dir(share)) ||
-      !make_empty(in_driver_dir(share, rota_share_socket))) {
+  if (!make_directory(share.directory) || !make_directory(share_driver_directory(share)) ||
+      !make_empty(in_driver_dir(share, rota_share_socket)) ||
+      !make_empty(in_driver_dir(share, share_probe_name))) {
     return false;
   }
-  for (const Library& library : libraries_of(share)) {
+  for (const ShareLibrary& library : share_libraries(share)) {
     if (library.real.empty()) continue;
     if (!make_link(share.shim_dir + '/' + library.name, in(share, library.name)) ||
         !make_link(library.real, in(share, library.real_name)) ||
@@ -74,7 +61,7 @@ bool make_all(const ShareOrder& share) {
 }
 
 int make_driver_place() {
-  for (const char* path : {"/run/rota", driver_place})
+  for (const char* path : {"/run/rota", share_driver_place})
     if (::mkdir(path, 0755) != 0 && errno != EEXIST) return errno;
   return 0;
 }
@@ -104,7 +91,7 @@ int bind(const std::string& from, const std::string& to, unsigned long flags = 0
 
 /// The driver's files first, while they can still be seen; then ours in front of them.
 int bind_libraries(const ShareOrder& share) {
-  for (const Library& library : libraries_of(share)) {
+  for (const ShareLibrary& library : share_libraries(share)) {
     if (library.real.empty()) continue;
     char real[PATH_MAX];  // behind the driver's links lies the file that programs load
     if (::realpath(library.real.c_str(), real) == nullptr) return errno;
@@ -116,14 +103,21 @@ int bind_libraries(const ShareOrder& share) {
 
 }  // namespace
 
+std::vector<ShareLibrary> share_libraries(const ShareOrder& share) {
+  return {{cuda_name, rota_share_real_cuda, share.real_cuda},
+          {nvml_name, rota_share_real_nvml, share.real_nvml}};
+}
+
+std::string share_driver_directory(const ShareOrder& share) { return in(share, "drv"); }
+std::string share_probe(const ShareOrder& share) { return share.shim_dir + '/' + share_probe_name; }
 std::string share_socket(const ShareOrder& share) { return in(share, rota_share_socket); }
 
-std::string stage_share(ShareOrder& share, std::vector<std::string>& environment,
+std::string stage_share(ShareOrder& share, std::vector<std::string>& environment, bool in_container,
                         std::string& note) {
   if (!make_all(share)) {
     return "cannot make " + share.directory + " for its part of a GPU: " + strerrordesc_np(errno);
   }
-  share.mounts = can_mount();
+  share.mounts = in_container || can_mount();
   if (!share.mounts) {
     lead_here(share, environment);
     note = "no right to mount here: its part of a GPU is shown to it by LD_LIBRARY_PATH only";
@@ -132,14 +126,15 @@ std::string stage_share(ShareOrder& share, std::vector<std::string>& environment
 }
 
 void unstage_share(const ShareOrder& share) {
-  for (const Library& library : libraries_of(share)) {
+  for (const ShareLibrary& library : share_libraries(share)) {
     ::unlink(in(share, library.name).c_str());
     ::unlink(in(share, library.real_name).c_str());
     ::unlink(in_driver_dir(share, library.real_name).c_str());
   }
   ::unlink(in_driver_dir(share, rota_share_socket).c_str());
+  ::unlink(in_driver_dir(share, share_probe_name).c_str());
   ::unlink(share_socket(share).c_str());
-  ::rmdir(driver_dir(share).c_str());
+  ::rmdir(share_driver_directory(share).c_str());
   ::rmdir(share.directory.c_str());
 }
 
@@ -151,11 +146,10 @@ int enter_share(const ShareOrder& share) {
   if (const int error = bind_libraries(share)) return error;
   if (const int error = bind(share_socket(share), in_driver_dir(share, rota_share_socket)))
     return error;
-  return bind(driver_dir(share), driver_place, MS_REC);
+  return bind(share_driver_directory(share), share_driver_place, MS_REC);
 }
 
-std::string probe_share(const ShareOrder& share, char** environment) {
-  const std::string program = share.shim_dir + "/rota-gpuprobe";
+std::string probe_share(const ShareOrder& share, const std::string& program, char** environment) {
   std::vector<std::string> words = {program};
   for (const GpuShare& gpu : share.gpus)
     words.push_back(gpu.uuid + '=' + std::to_string(gpu.limit_bytes));

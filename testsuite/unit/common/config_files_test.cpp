@@ -54,14 +54,15 @@ std::string as_text(const Config& c) {
        << c.node_name << '|' << c.node_listen << '|' << c.node_address << '|' << c.node_spool_dir
        << '|' << c.node_nvml << '|' << c.node_cgroup << '|' << c.node_cgroup_parent << '|'
        << c.node_close_gpus << '|' << c.node_burst_grace.count() << '|'
-       << c.node_unkillable_after.count() << '|' << c.node_bind_memory << '|' << c.node_dcgm_dir
-       << '|' << c.node_jobstats_dir << '|' << c.node_mig_hold.count() << '|'
-       << c.node_mig_strangers << '|' << c.node_mps_control << '|' << c.node_reconnect_max.count()
-       << '|' << c.node_health_poll.count() << '|' << c.node_health_policy << '|'
-       << c.node_kernel_log << '|' << c.node_gpu_reset_program << '|' << c.node_gpu_test_program
-       << '|' << c.node_gpu_program_limit.count() << '|' << c.node_health_checks << '|'
-       << c.node_health_check_interval.count() << '|' << c.node_health_check_limit.count() << '|'
-       << c.node_health_check_jobs << '|' << c.log_file << '|' << c.log_level;
+       << c.node_session_linger.count() << '|' << c.node_unkillable_after.count() << '|'
+       << c.node_bind_memory << '|' << c.node_dcgm_dir << '|' << c.node_jobstats_dir << '|'
+       << c.node_mig_hold.count() << '|' << c.node_mig_strangers << '|' << c.node_mps_control << '|'
+       << c.node_reconnect_max.count() << '|' << c.node_health_poll.count() << '|'
+       << c.node_health_policy << '|' << c.node_kernel_log << '|' << c.node_gpu_reset_program << '|'
+       << c.node_gpu_test_program << '|' << c.node_gpu_program_limit.count() << '|'
+       << c.node_health_checks << '|' << c.node_health_check_interval.count() << '|'
+       << c.node_health_check_limit.count() << '|' << c.node_health_check_jobs << '|' << c.log_file
+       << '|' << c.log_level;
   return text.str();
 }
 

@@ -405,12 +405,6 @@ TEST(ValidateJob, OnlyAnImageMaySayItselfWhatItRuns) {
   EXPECT_TRUE(validate(spec, payload));
   payload.container.mounts = {{"/a", "/b", false}};
   EXPECT_TRUE(validate(spec, payload));
-  spec.task.gpu_count = 1;
-  spec.task.gpu_share = 500'000;
-  EXPECT_EQ(validate(spec, payload).error().detail,
-            "a part of a GPU cannot be had in a container yet: ask for whole GPUs or for MIG "
-            "instances");
-  spec.task = {};
   payload.container.runtime = "none";
   EXPECT_EQ(validate(spec, payload).error().detail, "there is no command to run");
   payload.arguments = {"true"};
