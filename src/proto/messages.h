@@ -502,8 +502,9 @@ enum class ExecKind : std::uint8_t {
   attach = 4,   // the process of an earlier one that was kept when its connection was lost
 };
 /// rexec -> rgpud: begin it. The call stays open: ExecStarted, then ExecData and ExecControl both
-/// ways under the same call number, and as the last answer ExecEnd or ErrorReply. Neither side sends
-/// more bytes of data than the other has given credit for, so a slow one holds up nothing else.
+/// ways under the same call number, and as the last answer ExecEnd or ErrorReply. Neither side
+/// sends more bytes of data than the other has given credit for, so a slow one holds up nothing
+/// else.
 struct ExecStart {
   static constexpr std::uint16_t number = 303;
   static constexpr std::uint32_t size_max = 256 << 10;
@@ -567,9 +568,7 @@ struct ExecControl {
   std::int32_t signal = 0;             // for the process
   std::optional<std::int32_t> finish;  // of a hold: the run is over, with this exit code
   friend bool operator==(const ExecControl&, const ExecControl&) = default;
-  static auto fields(auto& m) {
-    return std::tie(m.credit, m.rows, m.columns, m.signal, m.finish);
-  }
+  static auto fields(auto& m) { return std::tie(m.credit, m.rows, m.columns, m.signal, m.finish); }
 };
 struct ExecEnd {
   static constexpr std::uint16_t number = 307;

@@ -102,8 +102,7 @@ struct StepOrder {
   static auto fields(auto& m) {
     return std::tie(m.launch, m.cpus, m.cpu_list, m.groups, m.tasks, m.cgroups, m.memory_nodes,
                     m.boot_id, m.spool_dir, m.script_path, m.kill_wait_ms, m.slurm_environment,
-                    m.devices, m.share, m.memory, m.unkillable_after_ms, m.holds,
-                    m.linger_ms);
+                    m.devices, m.share, m.memory, m.unkillable_after_ms, m.holds, m.linger_ms);
   }
 };
 
