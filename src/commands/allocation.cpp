@@ -90,6 +90,22 @@ struct Wait {
   JobId job;
 };
 
+/// Whatever ends the wait, signals are then somebody else's business.
+class WaitEnd {
+ public:
+  explicit WaitEnd(std::shared_ptr<Wait> wait) : wait_(std::move(wait)) {}
+  WaitEnd(const WaitEnd&) = delete;
+  WaitEnd& operator=(const WaitEnd&) = delete;
+  ~WaitEnd() {
+    boost::system::error_code ignored;
+    wait_->signals.cancel(ignored);
+    wait_->signals.clear(ignored);
+  }
+
+ private:
+  std::shared_ptr<Wait> wait_;
+};
+
 /// The first interrupt cancels the job, and the wait then sees its end; a second one ends us.
 awaitable<void> cancel_on_signal(std::shared_ptr<Wait> wait, net::ConnectOptions controller,
                                  const Program& program) {
@@ -160,6 +176,7 @@ awaitable<Result<JobView>> allocate(net::ConnectOptions controller, proto::Submi
                                     const Program& program, int& interrupted) {
   const auto executor = co_await asio::this_coro::executor;
   const auto wait = std::make_shared<Wait>(executor);
+  const WaitEnd at_end(wait);
   asio::co_spawn(executor, cancel_on_signal(wait, controller, program), net::log_end("signals"));
   auto frame = co_await exchange(controller, proto::SubmitRequest::number, proto::encode(request));
   if (!frame) co_return frame.error();

@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
 namespace rota::commands {
 
@@ -38,13 +39,12 @@ OutputThread::~OutputThread() {
 }
 
 void OutputThread::write(std::string text, std::size_t begin) {
-  const bool is_first = shared_.use_count() == 1;  // no thread holds it yet
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->pieces.push_back({std::move(text), begin});
     shared_->changed.notify_one();
   }
-  if (!is_first) return;
+  if (std::exchange(is_started_, true)) return;
   // Signals are the main thread's.
   sigset_t all, before;
   sigfillset(&all);

@@ -15,7 +15,7 @@ namespace rota::commands {
 
 /// A pipe or a terminal whose reader sleeps blocks whoever writes, and standard output must not be
 /// made non-blocking: others share it. So a thread writes. It is detached: a process that ends does
-/// not wait for it; whoever wants all written waits for `done`.
+/// not wait for it; whoever wants all written counts what was.
 class OutputThread {
  public:
   /// On the executor: so many bytes were written. An errno: nothing more can be, and the rest is
@@ -33,6 +33,7 @@ class OutputThread {
   struct Shared;
   static void run(const std::shared_ptr<Shared>& shared);
   std::shared_ptr<Shared> shared_;
+  bool is_started_ = false;
 };
 
 }  // namespace rota::commands

@@ -2,7 +2,7 @@
 # testsuite/t/t3062-rrun.t - rrun and ralloc: wait, use, give back; and nothing stays when they are killed.
 . "$(dirname "$0")/lib.sh"
 command -v script >/dev/null || skip_all "no script(1)"
-plan 37
+plan 39
 
 cat >"$test_dir/extra.yaml" <<'Y'
 node:
@@ -66,6 +66,15 @@ ok "on a terminal there is a line with the reason" wait_for 10 grep -aqE 'rrun: 
 echo >park
 wait "$pid"
 like "$(cat screen)" "at-last" "which makes way for the command"
+
+# ---- while it runs ----
+rrun -g 1 sh -c 'trap "echo caught; exit 5" INT; echo ready; while :; do sleep 0.1; done' >out 2>/dev/null &
+pid=$!
+wait_for 20 grep -q ready out
+kill -INT "$pid"
+wait "$pid"
+is "$?:$(tail -n 1 out)" "5:caught" "while the command runs, an interrupt is the command's"
+ok "and its job ends as the command did" wait_state "$(last_job)" FAILED
 
 # ---- inside a job ----
 is "$(rrun -g 1 sh -c 'X=1 rrun sh -c "echo \$ROTA_JOB_ID \$X \$PWD"')" "$(last_job) 1 $test_dir" \

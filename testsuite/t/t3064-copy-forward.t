@@ -1,7 +1,7 @@
 #!/bin/bash
 # testsuite/t/t3064-copy-forward.t - rota cp and rota port-forward: files and ports of a running job.
 . "$(dirname "$0")/lib.sh"
-command -v socat >/dev/null || skip_all "no socat"
+for tool in socat ss; do command -v $tool >/dev/null || skip_all "no $tool"; done
 plan 30
 
 cluster_start --nodes 1 --gpus 1

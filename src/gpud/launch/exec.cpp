@@ -204,6 +204,20 @@ void enter_place(const ExecPlace& place, const std::string& wanted, int socket) 
     fail_at(socket, "enter working directory '" + directory + "'", error);
 }
 
+/// Whether a file of this name is there at all.
+bool is_on_path(const std::string& program) {
+  if (program.find('/') != std::string::npos) return true;
+  const char* variable = ::getenv("PATH");
+  std::string_view path = variable == nullptr ? "/bin:/usr/bin" : variable;
+  for (;;) {
+    const std::size_t end = std::min(path.find(':'), path.size());
+    const std::string place(end == 0 ? "." : path.substr(0, end));
+    if (::access((place + '/' + program).c_str(), F_OK) == 0) return true;
+    if (end == path.size()) return false;
+    path.remove_prefix(end + 1);
+  }
+}
+
 /// $SHELL of the job, if it can be run here.
 std::vector<std::string> shell_words() {
   for (const char* shell : {const_cast<const char*>(::getenv("SHELL")), "/bin/bash"})
@@ -244,7 +258,9 @@ void become_exec(const ExecPlace& place, const ExecOrder& exec, int socket) {
   else
     open_pipes(exec, socket);
   ::execvp(arguments[0], arguments.data());
-  const int error = errno;
+  int error = errno;
+  // A directory on the path that is closed to the owner makes it look as if the program were.
+  if (error == EACCES && !is_on_path(words.front())) error = ENOENT;
   const int code = error == ENOENT || error == ENOTDIR ? exit_not_found : exit_not_executable;
   fail(socket, code, "cannot run '" + words.front() + "': " + strerrordesc_np(error));
 }

@@ -125,6 +125,14 @@ TEST_F(ExecTest, NamesWhatCannotBeRun) {
   EXPECT_EQ(run(request({"/etc/passwd"})), "||126: cannot run '/etc/passwd': Permission denied");
 }
 
+TEST_F(ExecTest, AClosedDirectoryOnThePathIsNotTheProgramsFault) {
+  if (is_root()) GTEST_SKIP() << "nothing is closed to root";
+  ASSERT_EQ(::mkdir(place.path("closed").c_str(), 0), 0);
+  start_job({"PATH=" + place.path("closed") + ":/usr/bin:/bin"});
+  EXPECT_EQ(run(request({"no-such-thing"})),
+            "||127: cannot run 'no-such-thing': No such file or directory");
+}
+
 TEST_F(ExecTest, HasTheVariablesOfTheTaskAndItsOwn) {
   start_job({"PATH=/usr/bin:/bin", "A=1", "TERM=dumb"});
   proto::ExecStart start = request({"sh", "-c", "echo $A $TERM $ROTA_JOB_ID; pwd"});
@@ -248,6 +256,36 @@ TEST_F(ExecTest, EndsWithTheRun) {
   ASSERT_TRUE(shell->received({proto::EndRun::number, 0, 0, proto::encode(end)}));
   ASSERT_TRUE(until([&] { return is_done(); }));
   EXPECT_EQ(outcome(), "||signal 15");
+}
+
+// A held run ends on the word of who holds it, and no other run does.
+TEST_F(ExecTest, AHoldIsFinishedByItsHolder) {
+  auto launch = place.batch("");
+  launch.payload.mode = LaunchMode::hold;
+  ASSERT_TRUE(shell->received({proto::LaunchRun::number, 0, 0, proto::encode(launch)}));
+  proto::ExecStart start = request({});
+  start.kind = proto::ExecKind::hold;
+  start.ends_run = true;
+  ASSERT_TRUE(until([&] {  // refused until rgpud has heard of its start
+    command->sent.clear();
+    command->arrive(start, call);
+    until([&] { return !command->sent.empty(); });
+    return !command->sent_of<proto::ExecStarted>().empty();
+  }));
+  command->arrive(request({"echo", "in"}), 8);
+  ASSERT_TRUE(until([&] { return data(ExecStream::output) == "in\n"; }));
+  proto::ExecControl control;
+  control.finish = 7;
+  command->arrive(control, call);
+  ASSERT_TRUE(until([&] { return shell->is_over(launch.run); }));
+  ASSERT_TRUE(until([&] { return command->sent_of<proto::ExecEnd>().size() == 2; }));
+}
+
+TEST_F(ExecTest, OnlyAnAllocationIsHeld) {
+  start_job();
+  proto::ExecStart start = request({});
+  start.kind = proto::ExecKind::hold;
+  EXPECT_EQ(run(start), "||1: the job is no allocation that could be held");
 }
 
 TEST_F(ExecTest, RefusesABadTicket) {

@@ -63,6 +63,24 @@ TEST_F(Step, ElapsedTimeIsMeasured) {
   EXPECT_LT(end.elapsed_ms, 10'000);
 }
 
+TEST_F(Step, AnAllocationEndsWhenNobodyIsInIt) {
+  rgpud.facts().session_linger = std::chrono::milliseconds(300);
+  auto launch = rgpud.batch("");
+  launch.payload.mode = LaunchMode::hold;
+  auto step = rgpud.start(launch);
+  rgpud.wait(step, Kind::started);
+  EXPECT_EQ(rgpud.end_of(step), "exited by signal 1: the rrun or ralloc that held it has gone");
+}
+
+TEST_F(Step, AnAllocationIsEndedLikeAnyRun) {
+  auto launch = rgpud.batch("");
+  launch.payload.mode = LaunchMode::hold;
+  auto step = rgpud.start(launch);
+  rgpud.wait(step, Kind::started);
+  rgpud.command(step, StepCommand{});
+  EXPECT_EQ(rgpud.end_of(step), "cancelled 0");
+}
+
 TEST_F(Step, ScriptKnowsItsNameAndArguments) {
   auto launch = rgpud.batch("#!/bin/bash\necho \"$0 $# $1\"; echo ${BASH_VERSION:+bash}\n");
   launch.payload.arguments = {"a b", "c"};
