@@ -93,10 +93,15 @@ Result<Spool> Spool::open(const std::string& directory) {
   if (::flock(spool.lock_.get(), LOCK_EX | LOCK_NB) != 0)
     return Error{Errc::io_failed, format("{} is in use by another rgpud", directory)};
   warn_if_closed(directory);
-  for (const std::string& name : names_in(spool.scripts_directory()))
-    if (const auto run = run_from_name(name);
+  for (const std::string& name : names_in(spool.scripts_directory())) {
+    std::string_view whose = name;
+    for (const std::string_view suffix : {share_suffix, container_suffix})
+      if (whose.ends_with(suffix)) whose.remove_suffix(suffix.size());
+    std::error_code ignored;
+    if (const auto run = run_from_name(whose);
         run && ::access(spool.record_path(*run).c_str(), F_OK) != 0)
-      ::unlink((spool.scripts_directory() + '/' + name).c_str());
+      std::filesystem::remove_all(spool.scripts_directory() + '/' + name, ignored);
+  }
   return spool;
 }
 

@@ -37,6 +37,8 @@ docker_stop() {
   # shellcheck disable=SC2086
   [[ -z $left ]] || dock rm -f $left >/dev/null 2>&1
   ends "$docker_pid"
+  # Its own network namespace stays mounted for the next dockerd.
+  umount "$test_dir/docker/exec/netns/"* 2>/dev/null
 }
 dock() { docker -H "unix://$test_dir/docker/sock" "$@"; }
 

@@ -15,7 +15,7 @@ mkdir -p "$test_dir/extra/suid"
 cp /bin/busybox "$test_dir/extra/suid/id" && chmod 4755 "$test_dir/extra/suid/id"
 ln -s /etc "$test_dir/extra/link"
 image_tar "$test_dir/image.tar"
-changes=(--change 'ENV FROM_IMAGE=yes PATH=/bin:/special' --change 'WORKDIR /job'
+changes=(--change 'ENV FROM_IMAGE=yes' --change 'ENV PATH=/bin:/special' --change 'WORKDIR /job'
   --change 'ENTRYPOINT ["/bin/echo","entry"]' --change 'CMD ["by","itself"]')
 
 runtimes=()
@@ -73,8 +73,9 @@ traces() {
   find /sys/fs/cgroup -mindepth 2 -type d -path "*/$parent/*/*" 2>/dev/null
 }
 nothing_left() { [[ -z $(traces) ]]; }
-process_in() { # WORD: the pid of a process with it in its command line
-  grep -lzx -- "$1" /proc/[0-9]*/cmdline 2>/dev/null | head -n 1 | tr -dc 0-9
+# Of a run: its rstepd, and what that has just forked.
+kill_rstepd() {
+  grep -lzx -- "$1" /proc/[0-9]*/cmdline 2>/dev/null | tr -dc '0-9\n' | xargs -r kill -9 2>/dev/null
 }
 
 for runtime in "${runtimes[@]}"; do
@@ -110,8 +111,8 @@ for runtime in "${runtimes[@]}"; do
     there$'\n'there "$runtime: files can be mounted, and several"
   is "$(run "$runtime" --container-mount-home -- ls "$test_dir/home/data")" new$'\n'sub "$runtime: the home directory"
   is "$(run "$runtime" --container-workdir /tmp -- pwd)" /tmp "$runtime: the working directory of one's choice"
-  like "$(run "$runtime" --container-readonly -- sh -c 'echo x >/tmp/y')" 'Read-only file system' \
-    "$runtime: a root that is only read"
+  like "$(run "$runtime" --container-readonly -- sh -c 'echo x >/tmp/y && cat /tmp/y; echo x >/etc/y')" \
+    ^x$'\n''.*Read-only file system' "$runtime: a root that is only read, but for /tmp"
 
   # ---- what it cannot reach ----
 
@@ -162,7 +163,7 @@ for runtime in "${runtimes[@]}"; do
 
   job=$(as_user rsubmit --parsable --no-requeue --runtime "$runtime" --image rota-test:1 -o out -- sleep 4242)
   wait_state "$job" RUNNING >/dev/null
-  kill -9 "$(process_in "$job.0")"
+  kill_rstepd "$job.0"
   ok "$runtime: a job whose rstepd is killed" wait_state "$job" NODE_FAIL
   ok "$runtime: leaves nothing" wait_for 30 nothing_left || diag "$(traces)"
   as_user mkdir -p go

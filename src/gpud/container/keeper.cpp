@@ -15,6 +15,15 @@ namespace rota::gpud {
 
 using boost::asio::awaitable;
 
+namespace {
+
+/// Where the engine tells nothing that could be counted, only what is waited for.
+std::string progress_text(unsigned percent) {
+  return percent == 0 ? "image" : format("image {} %", percent);
+}
+
+}  // namespace
+
 ImageKeeper::ImageKeeper(boost::asio::any_io_executor executor, Options options, Progress progress)
     : executor_(executor), options_(std::move(options)), progress_(std::move(progress)) {
   if (!options_.engines.docker_socket.empty()) docker_ = docker_images(executor, options_.engines);
@@ -40,7 +49,7 @@ void ImageKeeper::prepare(RunId run, const Wish& wish, Ready ready) {
   // What is named by its digest is what it was, however often one looks.
   entry.must_pull =
       entry.must_pull || (wish.pull == PullPolicy::always && name.find("sha256:") == name.npos);
-  if (is_tended && entry.percent > 0) progress_(run, format("image {} %", entry.percent));
+  if (entry.percent) progress_(run, progress_text(*entry.percent));
   if (!is_tended) tend(key);
 }
 
@@ -119,10 +128,9 @@ awaitable<Result<void>> ImageKeeper::pull(Key key) {
 
 void ImageKeeper::heard(const Key& key, unsigned percent) {
   const auto found = entries_.find(key);
-  if (found == entries_.end() || (found->second.percent == percent && percent != 0)) return;
+  if (found == entries_.end() || found->second.percent == percent) return;
   found->second.percent = percent;
-  for (const RunId run : found->second.waiting)
-    progress_(run, percent == 0 ? "image" : format("image {} %", percent));
+  for (const RunId run : found->second.waiting) progress_(run, progress_text(percent));
 }
 
 void ImageKeeper::sweep(IsWanted is_wanted) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -56,7 +57,7 @@ class ImageKeeper {
     bool is_tended = false;
     bool must_pull = false;
     bool may_pull = false;
-    unsigned percent = 0;
+    std::optional<unsigned> percent;  // of the pull, if there is one
   };
 
   ImageEngine* engine(ContainerKind kind);

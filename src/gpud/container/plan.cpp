@@ -98,6 +98,7 @@ std::string docker_request(const proto::LaunchRun& launch, const ImageFacts& ima
   host["IpcMode"] = facts.private_ipc ? "private" : "host";
   host["UsernsMode"] = "host";
   host["ReadonlyRootfs"] = wish.read_only;
+  if (wish.read_only) host["Tmpfs"] = json::object{{"/tmp", ""}, {"/var/tmp", ""}};  // as podman
   host["CapDrop"] = json::array{"ALL"};
   host["SecurityOpt"] = json::array{"no-new-privileges"};
   host["AutoRemove"] = true;
@@ -134,9 +135,9 @@ std::vector<std::string> podman_start(const proto::LaunchRun& launch, const Imag
   const ContainerSpec& wish = launch.payload.container;
   std::vector<std::string> words = podman_words(facts.podman);
   const auto add = [&words](std::string word) { words.push_back(std::move(word)); };
-  for (const char* word :
-       {"run", "--detach", "--rm", "--pull=never", "--log-driver=none", "--cap-drop=all",
-        "--security-opt=no-new-privileges", "--no-healthcheck", "--userns=host", "--workdir=/"})
+  for (const char* word : {"run", "--detach", "--rm", "--pull=never", "--log-driver=none",
+                           "--cap-drop=all", "--security-opt=no-new-privileges", "--no-healthcheck",
+                           "--userns=host", "--workdir=/", "--passwd=false"})
     add(word);
   for (const std::string& limit : facts.ulimits) add("--ulimit=" + limit);
   add(format("--name={}", container_name(launch, facts)));

@@ -52,7 +52,7 @@ struct Fixture {
   std::string state(JobId job) { return std::string(name_of(engine.find(job)->state)); }
   std::string reason(JobId job) { return engine.view(*engine.find(job)).reason; }
 
-  Now at{MonoTime(std::chrono::seconds(1000)), {1}};
+  Now at{{1'000'000'000}, {1'000'000}};
   Engine engine;
 };
 
