@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "commands/payload.h"
 #include "common/escape.h"
@@ -65,7 +66,8 @@ Result<void> take_container(const ContainerSpec& container, bool mount_home, Job
   for (ContainerMount& mount : payload.container.mounts) {
     const bool same = mount.target == mount.source;
     mount.source = absolute_path(mount.source, payload.working_directory);
-    if (same) mount.target = mount.source;
+    // Where ".." leads is for the node to say of the source; a place in the container has a name.
+    if (same) mount.target = std::filesystem::path(mount.source).lexically_normal();
   }
   if (!mount_home) return {};
   const char* home = std::getenv("HOME");

@@ -330,8 +330,8 @@ constexpr std::array table{
          "NVIDIA's program that controls MPS, for jobs with --mps: a name for the PATH, or a path"},
         TextMember{&Config::node_mps_control, is_not_empty}},
     Row{{"node.container_runtime", "choice", "auto",
-         "What runs jobs' images: docker, podman, none, or auto: docker if its socket is there, "
-         "else podman"},
+         "What runs jobs' images: docker, podman, none, or auto (docker if it is there, else "
+         "podman)"},
         TextMember{&Config::node_container_runtime, is_container_runtime_choice}},
     Row{{"node.container_gpus", "choice", "nvidia",
          "How containers get their GPUs: nvidia (its container runtime), cdi, or none"},

@@ -13,6 +13,8 @@ namespace {
 
 /// One sentence for people; it travels in a small message and stays in the store.
 constexpr std::size_t detail_bytes_max = 4096;
+/// A container that its engine made only after everybody had gone is found by then.
+constexpr Duration sweep_period = std::chrono::minutes(5);
 /// A heartbeat is a small message.
 constexpr std::size_t usage_reports_max = 256;
 
@@ -132,6 +134,7 @@ void Shell::prepare_image(const proto::LaunchRun& launch, Provision provision,
 }
 
 void Shell::sweep_containers() {
+  swept_ = mono_now();
   images_.sweep([this](const std::string& name) { return steps_.has_container(name); });
 }
 
@@ -225,6 +228,7 @@ void Shell::tick() {
     if (error) return;
     take_samples();
     steps_.tick(mono_now());
+    if (mono_now() >= swept_ + sweep_period) sweep_containers();
     if (options_.mig != nullptr) options_.mig->tick(mono_now());
     tick();
   });

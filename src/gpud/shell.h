@@ -104,6 +104,7 @@ class Shell {
   JobMap job_map_;
   UsageKeeper usage_;
   ContainerFacts containers_;
+  MonoTime swept_;
   Steps steps_;
   MpsKeeper mps_;
   ImageKeeper images_;

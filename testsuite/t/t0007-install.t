@@ -24,7 +24,7 @@ datadir=$(variable pkgdatadir)
 mandir=$(variable mandir)
 
 ok "make install DESTDIR=" make -C "$top_builddir" install DESTDIR="$root" || bail_out "nothing is installed"
-is "$(cd "$root$bindir" && echo *)" "radmin rcancel rinfo rlogs rota rproject rqueue rshare rsim rsubmit" "the commands"
+is "$(cd "$root$bindir" && echo *)" "radmin ralloc rattach rcancel rexec rinfo rlogs rota rproject rqueue rrun rshare rsim rsubmit" "the commands"
 is "$(grep -h '^ExecStart=' "$root$datadir"/*.service | cut -d' ' -f1)" \
   "$(printf 'ExecStart=%s\n' "$sbindir/rctld" "$sbindir/rgpud")" "the units name the programs of this prefix"
 is "$(grep -rlF "$root" "$root")" "" "no file knows of DESTDIR"

@@ -75,7 +75,7 @@ traces() {
 nothing_left() { [[ -z $(traces) ]]; }
 # Of a run: its rstepd, and what that has just forked.
 kill_rstepd() {
-  grep -lzx -- "$1" /proc/[0-9]*/cmdline 2>/dev/null | tr -dc '0-9\n' | xargs -r kill -9 2>/dev/null
+  grep -lzxF -- "$1" /proc/[0-9]*/cmdline 2>/dev/null | tr -dc '0-9\n' | xargs -r kill -9 2>/dev/null
 }
 
 for runtime in "${runtimes[@]}"; do
@@ -109,6 +109,7 @@ for runtime in "${runtimes[@]}"; do
     "$runtime: read-only is read-only"
   is "$(run "$runtime" --volume data/sub/file:/etc/one,data:/job/two -- cat /etc/one /job/two/sub/file)" \
     there$'\n'there "$runtime: files can be mounted, and several"
+  is "$(run "$runtime" --volume ../home/data -- cat "$test_dir/home/data/sub/file")" there "$runtime: by a path with .."
   is "$(run "$runtime" --container-mount-home -- ls "$test_dir/home/data")" new$'\n'sub "$runtime: the home directory"
   is "$(run "$runtime" --container-workdir /tmp -- pwd)" /tmp "$runtime: the working directory of one's choice"
   like "$(run "$runtime" --container-readonly -- sh -c 'echo x >/tmp/y && cat /tmp/y; echo x >/etc/y')" \

@@ -36,7 +36,8 @@ TEXT
 cluster_start --nodes 1 --gpus 1 --config "$test_dir/config.yaml"
 node=$(node_names)
 state=$cluster_dir/nodes/$node/gpu_state
-export ROTA_FAKEGPU=$top_srcdir/testsuite/fakegpu/models/dgx1-v100-32gb.yaml
+ROTA_FAKEGPU=$(readlink -f "$top_srcdir/testsuite/fakegpu/models/dgx1-v100-32gb.yaml")
+export ROTA_FAKEGPU
 export ROTA_FAKEGPU_NODE=$node ROTA_FAKEGPU_COUNT=1 ROTA_FAKEGPU_STATE=$state
 cd "$test_dir" || exit 1
 # use OUT LINES OPTIONS...: a job in the image that uses its GPU as the LINES say; its answers go to OUT.
@@ -50,9 +51,9 @@ use() {
 use whole "init 'retain 0' memory" -g 1
 is "$(tail -n 1 whole)" "32205 of 32510" "a whole GPU is whole"
 use half "init 'retain 0' memory 'alloc 15000' 'alloc 2000'" -g 0.5
-is "$(sed -n 3p half)" "15950 of 16255" "half of one is half"
-is "$(sed -n 4p half)" 0 "and can be used"
-is "$(sed -n 5p half)" 2 "but not more of it: out of memory"
+is "$(sed -n 4p half)" "15950 of 16255" "half of one is half"
+is "$(sed -n 5p half)" 0 "and can be used"
+is "$(sed -n 6p half)" 2 "but not more of it: out of memory"
 use compat "init 'retain 0' memory" -g 0.5 --env LD_LIBRARY_PATH=/usr/local/cuda-12.4/compat
 is "$(tail -n 1 compat)" "15950 of 16255" "the image's own copy of the driver shows no more"
 nothing_left() { [[ -z $(ls -d "$cluster_dir/nodes/$node/spool/scripts/"* 2>/dev/null) && -z $(dock ps -aq) ]]; }

@@ -3,10 +3,12 @@
 #include "gpud/container/box.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,6 +28,7 @@ constexpr std::size_t said_bytes_max = 4096;
 /// Of the client: what was asked for cannot be had anywhere.
 constexpr int exit_by_job = 3;
 constexpr Duration daemon_patience = std::chrono::minutes(5);
+constexpr int client_patience_ms = 15'000;
 constexpr Duration remove_patience = std::chrono::seconds(30);
 
 std::string failed(const std::string& what) {
@@ -285,15 +288,22 @@ std::string ContainerBox::adopt(pid_t pid) {
   return {};
 }
 
+/// An engine goes on with what it was asked for, whether or not somebody waits for its answer: what
+/// it has not made yet could not be removed.
+void ContainerBox::end_client() {
+  if (client_ <= 0) return;
+  const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, client_, 0)));
+  pollfd wait{.fd = process.get(), .events = POLLIN, .revents = 0};
+  if (::poll(&wait, 1, client_patience_ms) <= 0) ::kill(client_, SIGKILL);
+  while (::waitpid(client_, nullptr, 0) < 0 && errno == EINTR) continue;
+  client_ = 0;
+}
+
 std::string ContainerBox::remove() {
   caller_.reset();
   door_.reset();
   init_ = 0;
-  if (client_ > 0) {
-    ::kill(client_, SIGKILL);
-    while (::waitpid(client_, nullptr, 0) < 0 && errno == EINTR) continue;
-    client_ = 0;
-  }
+  end_client();
   std::string trouble;
   if (is_begun_ && order_.kind == ContainerKind::docker) trouble = docker_remove(order_);
   if (is_begun_ && !order_.remove_words.empty()) {

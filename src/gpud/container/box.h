@@ -66,6 +66,7 @@ class ContainerBox {
   std::string adopt(pid_t pid);
   std::string open_namespaces(pid_t pid);
   std::string client_words() const;
+  void end_client();
   [[noreturn]] void become_client(int output) const;
 
   const ContainerOrder& order_;

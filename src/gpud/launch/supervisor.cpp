@@ -381,6 +381,7 @@ void Supervisor::signal_all(int signal) {
 
 void Supervisor::wait_for_event() {
   const MonoTime now = mono_now();
+  look_after_hold(now);  // it may have been left alone from the first
   MonoTime wake = now + sleep_max;
   const auto sooner = [&wake](MonoTime at) { wake = std::min(wake, at); };
   const std::int64_t limit = order_.launch.spec.time_limit_seconds;

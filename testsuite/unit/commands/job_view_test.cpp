@@ -146,7 +146,7 @@ TEST(JobJson, ARunningJob) {
       R"("gpu_usage":{"sampled_gpu_seconds":7446,"busy_gpu_seconds":6701.4,)"
       R"("energy_joules":1861500,"utilization_percent":93,"memory_bytes":51539607552,)"
       R"("memory_max_bytes":55834574848,"power_watts":512.5,"idle_seconds":0},"idle_since":null,)"
-      R"("mps":false,"mps_percent":null})");
+      R"("mps":false,"mps_percent":null,"image":null,"image_digest":null})");
 }
 
 TEST(JobJson, AnIdleJob) {
@@ -172,19 +172,29 @@ TEST(JobJson, AWaitingJob) {
       R"("nodelist":"dgx[1-4]","exclude":"dgx2","constraint":"v100&lab",)"
       R"("nodes_min":null,"nodes_max":null,)"
       R"("topology":null,"placement_level":null,"placement":null,"segment":null,"gpu_usage":null,)"
-      R"("idle_since":null,"mps":false,"mps_percent":null})");
+      R"("idle_since":null,"mps":false,"mps_percent":null,"image":null,"image_digest":null})");
 }
 
 TEST(JobJson, AShareOfTheCompute) {
   JobView job = waiting_job();
   job.spec.task.mps_percent = 40;
-  EXPECT_NE(json_of(job).find(R"("mps":true,"mps_percent":40})"), std::string::npos);
+  EXPECT_NE(json_of(job).find(R"("mps":true,"mps_percent":40,)"), std::string::npos);
   EXPECT_EQ(line_of("%{mps}", job), "MPS\n40%\n");
   EXPECT_NE(job_text(job).find("mps: 40%\n"), std::string::npos);
   job.spec.task.mps_percent = TaskRequest::mps_by_memory;
-  EXPECT_NE(json_of(job).find(R"("mps":true,"mps_percent":null})"), std::string::npos);
+  EXPECT_NE(json_of(job).find(R"("mps":true,"mps_percent":null,)"), std::string::npos);
   EXPECT_EQ(line_of("%{mps}", job), "MPS\nby memory\n");
   EXPECT_EQ(line_of("[%{mps}]", waiting_job()), "[MPS]\n[]\n");
+}
+
+TEST(JobJson, TheImageThatItRunsIn) {
+  JobView job = running_job();
+  job.spec.image = "torch:2";
+  job.image_digest = "torch@sha256:aa";
+  EXPECT_NE(json_of(job).find(R"("image":"torch:2","image_digest":"torch@sha256:aa"})"),
+            std::string::npos);
+  EXPECT_EQ(line_of("%{image} %{image_digest}", job),
+            "IMAGE IMAGE_DIGEST\ntorch:2 torch@sha256:aa\n");
 }
 
 TEST(JobJson, HowAJobEnded) {

@@ -57,12 +57,15 @@ std::string as_text(const Config& c) {
        << c.node_session_linger.count() << '|' << c.node_unkillable_after.count() << '|'
        << c.node_bind_memory << '|' << c.node_dcgm_dir << '|' << c.node_jobstats_dir << '|'
        << c.node_mig_hold.count() << '|' << c.node_mig_strangers << '|' << c.node_mps_control << '|'
-       << c.node_reconnect_max.count() << '|' << c.node_health_poll.count() << '|'
-       << c.node_health_policy << '|' << c.node_kernel_log << '|' << c.node_gpu_reset_program << '|'
-       << c.node_gpu_test_program << '|' << c.node_gpu_program_limit.count() << '|'
-       << c.node_health_checks << '|' << c.node_health_check_interval.count() << '|'
-       << c.node_health_check_limit.count() << '|' << c.node_health_check_jobs << '|' << c.log_file
-       << '|' << c.log_level;
+       << c.node_container_runtime << '|' << c.node_container_gpus << '|'
+       << c.node_container_network << '|' << c.node_container_ipc << '|' << c.node_container_mounts
+       << '|' << c.node_container_start_limit.count() << '|' << c.node_docker_socket << '|'
+       << c.node_docker_runtime << '|' << c.node_podman << '|' << c.node_reconnect_max.count()
+       << '|' << c.node_health_poll.count() << '|' << c.node_health_policy << '|'
+       << c.node_kernel_log << '|' << c.node_gpu_reset_program << '|' << c.node_gpu_test_program
+       << '|' << c.node_gpu_program_limit.count() << '|' << c.node_health_checks << '|'
+       << c.node_health_check_interval.count() << '|' << c.node_health_check_limit.count() << '|'
+       << c.node_health_check_jobs << '|' << c.log_file << '|' << c.log_level;
   return text.str();
 }
 
@@ -110,13 +113,17 @@ TEST(ConfigTable, EveryKeyChangesItsOwnMemberAndNoOther) {
                                                         {"decimal", "0.25"}};
   std::set<std::string> results{as_text(Config{})};
   for (const ConfigKey& key : config_keys()) {
-    std::string value = key.name == "node.cgroup"          ? "v1"
-                        : key.name == "log.level"          ? "error"
-                        : key.name == "scheduler.packing"  ? "least-loss"
-                        : key.name == "node.close_gpus"    ? "never"
-                        : key.name == "node.mig_strangers" ? "destroy"
-                        : key.name == "node.bind_memory"   ? "strict"
-                                                           : "";
+    std::string value = key.name == "node.cgroup"              ? "v1"
+                        : key.name == "log.level"              ? "error"
+                        : key.name == "scheduler.packing"      ? "least-loss"
+                        : key.name == "node.close_gpus"        ? "never"
+                        : key.name == "node.mig_strangers"     ? "destroy"
+                        : key.name == "node.bind_memory"       ? "strict"
+                        : key.name == "node.container_runtime" ? "none"
+                        : key.name == "node.container_gpus"    ? "cdi"
+                        : key.name == "node.container_network" ? "none"
+                        : key.name == "node.container_ipc"     ? "host"
+                                                               : "";
     if (key.type == "bool") value = key.default_text == "true" ? "false" : "true";
     if (key.name == "cluster.name" || key.name == "node.name" || key.name == "node.cgroup_parent")
       value = "other";

@@ -392,6 +392,7 @@ TEST(ValidateSpec, AScriptHasOneGpuToShare) {
   EXPECT_TRUE(validate(spec, payload));
   spec.node_count = 0;
   payload.mode = LaunchMode::tasks;
+  payload.arguments = {"true"};
   EXPECT_TRUE(validate(spec, payload));
 }
 
