@@ -6,6 +6,7 @@
 #   podman_start                a store of this test in $test_dir/podman; `pod` is its program
 #   image_tar FILE              a root file system with busybox; extra files come from $test_dir/extra
 #   registry_start              Debian's docker-registry on loopback; $registry is its host:port
+#   kill_rstepd RUN             kill -9 of this cluster's rstepd for a run, and of what it has just forked
 # Everything is ended by process id when the test ends.
 
 have_docker() { ((EUID == 0)) && command -v dockerd docker >/dev/null; }
@@ -91,4 +92,14 @@ TEXT
   at_exit "ends $registry_pid"
   registry=127.0.0.1:$port
   wait_for 20 bash -c ": <>/dev/tcp/127.0.0.1/$port" || bail_out "docker-registry does not start"
+}
+
+kill_rstepd() {
+  local file
+  for file in $(grep -lzxF -- "$1" /proc/[0-9]*/cmdline 2>/dev/null); do
+    # Others on this host may have a run of the same name.
+    readlink "${file%/*}"/fd/* 2>/dev/null | grep -qF "$cluster_dir/" || continue
+    file=${file%/*}
+    kill -9 "${file#/proc/}" 2>/dev/null
+  done
 }

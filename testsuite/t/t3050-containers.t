@@ -73,11 +73,6 @@ traces() {
   find /sys/fs/cgroup -mindepth 2 -type d -path "*/$parent/*/*" 2>/dev/null
 }
 nothing_left() { [[ -z $(traces) ]]; }
-# Of a run: its rstepd, and what that has just forked.
-kill_rstepd() {
-  grep -lzxF -- "$1" /proc/[0-9]*/cmdline 2>/dev/null | tr -dc '0-9\n' | xargs -r kill -9 2>/dev/null
-}
-
 for runtime in "${runtimes[@]}"; do
   # ---- what it sees ----
 

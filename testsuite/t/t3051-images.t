@@ -64,7 +64,7 @@ job=$(rsubmit --parsable --image "$image" -o out-again -- sh -c 'echo $WORD $ROT
 ok "a job that runs" wait_state "$job" RUNNING 60
 ok "while its image's name comes to mean another" publish second
 daemon_kill "$(node_names)"
-grep -lzxF -- "$job.0" /proc/[0-9]*/cmdline 2>/dev/null | tr -dc '0-9\n' | xargs -r kill -9
+kill_rstepd "$job.0"
 cluster_resume
 ok "starts again after its node has lost it" wait_state "$job" COMPLETED 90
 is "$(cat out-again)" first$' 0\n'first$' 1' "in the image that it had before"

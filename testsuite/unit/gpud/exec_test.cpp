@@ -266,11 +266,13 @@ TEST_F(ExecTest, AHoldIsFinishedByItsHolder) {
   proto::ExecStart start = request({});
   start.kind = proto::ExecKind::hold;
   start.ends_run = true;
-  ASSERT_TRUE(until([&] {  // refused until rgpud has heard of its start
+  bool is_held = false;  // refused until rgpud has heard of its start
+  ASSERT_TRUE(until([&] {
+    if (is_held) return true;
     command->sent.clear();
     command->arrive(start, call);
     until([&] { return !command->sent.empty(); });
-    return !command->sent_of<proto::ExecStarted>().empty();
+    return is_held = !command->sent_of<proto::ExecStarted>().empty();
   }));
   command->arrive(request({"echo", "in"}), 8);
   ASSERT_TRUE(until([&] { return data(ExecStream::output) == "in\n"; }));
