@@ -208,7 +208,7 @@ void ExecSession::heard(const ExecNews& news, std::vector<Fd> files) {
 
 void ExecSession::open_files(std::vector<Fd> files) {
   opened_ = true;
-  const auto take = [this](Descriptor& to, Fd file) {
+  const auto take = [](Descriptor& to, Fd file) {
     ::fcntl(file.get(), F_SETPIPE_SZ,
             static_cast<int>(pipe_bytes));  // one that is no pipe does not mind
     boost::system::error_code ignored;
