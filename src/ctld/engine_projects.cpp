@@ -159,7 +159,10 @@ Result<OrgOutcome> Engine::change_project(const Caller& caller, proto::ProjectVe
   if (found == nullptr && verb != proto::ProjectVerb::create)
     return Error{Errc::no_such_project,
                  format("{}; {}", quoted(name), known_projects(desired, name))};
-  const auto place = desired.projects.begin() + (found - desired.projects.data());
+  // Behind the last for one that is new.
+  const auto place = found == nullptr
+                         ? desired.projects.end()
+                         : desired.projects.begin() + (found - desired.projects.data());
   switch (verb) {
     case proto::ProjectVerb::create:
       if (found != nullptr) return Error{Errc::project_exists, quoted(name)};

@@ -73,7 +73,11 @@ json::array device_requests(const proto::LaunchRun& launch, const ContainerFacts
   json::object request;
   request["Driver"] = facts.gpus == "cdi" ? "cdi" : "nvidia";
   request["DeviceIDs"] = std::move(ids);
-  if (facts.gpus != "cdi") request["Capabilities"] = json::array{json::array{"gpu"}};
+  if (facts.gpus != "cdi") {  // braces in braces mean one list to one compiler, two to another
+    json::array all_of;
+    all_of.emplace_back("gpu");
+    request["Capabilities"].emplace_array().emplace_back(std::move(all_of));
+  }
   requests.emplace_back(std::move(request));
   return requests;
 }
