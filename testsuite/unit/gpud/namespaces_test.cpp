@@ -11,6 +11,7 @@
 
 #include <charconv>
 
+#include "common/sanitized.h"
 #include "gpud/launch/exec.h"
 #include "gpud/launch/packet.h"
 #include "proto/codec.h"
@@ -23,6 +24,9 @@ namespace {
 class Boxed : public ::testing::Test {
  protected:
   void SetUp() override {
+#if defined(ROTA_THREAD_SANITIZER)
+    GTEST_SKIP() << "the sanitizer's own thread keeps a process out of other mount namespaces";
+#endif
     if (!is_root()) GTEST_SKIP() << "needs root";
     outer_ = ::fork();
     if (outer_ == 0) {
