@@ -342,6 +342,7 @@ void Fleet::count(NodeIndex index) {
       node.gpus_idle += taken;  // it was not among those that could be taken
       node.gpus_leaving -= leaving;
     }
+    if (resident.spot.shared.empty()) continue;
     const std::int64_t mib = demand.share_mib(node.gpu_memory_mib);
     for (std::size_t i = 0; i < resident.spot.shared.size(); ++i) {
       const std::uint32_t id = resident.spot.shared[i];

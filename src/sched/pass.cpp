@@ -155,19 +155,6 @@ void for_waiting(World& world, Action action, const WaitingLine::IsWorth& is_wor
   world.end_searches(action);
 }
 
-/// GPU seconds that are worked again if these have to start anew.
-double work_lost(const World& world, const std::vector<Unit>& moved) {
-  double lost = 0;
-  for (const Unit& unit : moved) {
-    const std::int64_t started = world.job(unit.job).started;
-    if (started == never) continue;
-    for (const auto task : unit.tasks)
-      lost += static_cast<double>(world.now - started) *
-              static_cast<double>(world.task({unit.job, task}).charge[Resource::gpu]);
-  }
-  return lost;
-}
-
 /// Moves are rare and looking for them is dear: less and less often while there are none.
 void pause_moves(World& world, QueueClass& members) {
   constexpr std::int64_t least = 60, most = 3600;
@@ -220,9 +207,6 @@ void consolidate(World& world) {
   };
   rule.may_take_whole = [&](std::uint32_t job) { return !is_protected(world, world.job(job), 0); };
   rule.accepts = [](const Amount&, const std::vector<Unit>& lost) { return lost.empty(); };
-  double saved = 0;
-  if (counts_cost)
-    rule.pays = [&](const std::vector<Unit>& moved) { return work_lost(world, moved) < saved; };
   std::map<const JobShape*, std::uint64_t> failed;  // shapes, and what had come free by then
   const auto is_worth = [&](std::uint32_t job, const QueueClass& members) {
     const SchedJob& taker = world.job(job);
@@ -246,8 +230,8 @@ void consolidate(World& world) {
   for_waiting(world, Action::consolidate, is_worth, [&](std::uint32_t job, const Amount& step) {
     const SchedJob& taker = world.job(job);
     if (counts_cost)
-      saved = static_cast<double>(*world.reservations.exact_start_of(job) - world.now) *
-              static_cast<double>(step[Resource::gpu]);
+      rule.worth = static_cast<double>(*world.reservations.exact_start_of(job) - world.now) *
+                   static_cast<double>(step[Resource::gpu]);
     if (stopped_at_gate(world, taker, tasks_to_place(taker))) return false;
     looked_at = counts_cost ? jobs_to_move(world, taker) : std::set<std::uint32_t>();
     const auto freed_before = world.fleet.freed_count();

@@ -64,6 +64,16 @@ class Reservations {
         most = std::min(most, hold.spare.gpus + freed_after(hold.from));
     return most;
   }
+  /// Whole GPUs of this node that anybody who has had no turn and is over at `end` may have, beyond
+  /// what others leave.
+  std::int64_t gpus_spare(NodeIndex node, std::int64_t end) const {
+    std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    const auto holds = holds_.find(node);
+    if (holds == holds_.end()) return most;
+    for (const Hold& hold : holds->second)
+      if (end > hold.from) most = std::min(most, hold.spare.gpus);
+    return most;
+  }
   /// A task takes its place there, or gives it back before its end.
   void take(std::uint32_t job, NodeIndex node, const Demand& demand, const Stretch& stretch) {
     change({job, node, &demand, stretch, -1});

@@ -9,115 +9,16 @@
 #include <set>
 #include <unordered_map>
 
-#include "sched/delay_bound.h"
+#include "sched/attempt_bound.h"
 #include "sched/order.h"
 #include "sched/place.h"
+#include "sched/victim_stream.h"
 
 namespace rota::sched {
 namespace {
 
 using Units = std::vector<Unit>;
-
-Amount charge_of(const World& world, const Unit& unit) {
-  Amount sum;
-  for (const auto task : unit.tasks) sum += world.task({unit.job, task}).charge;
-  return sum;
-}
-
-/// Candidates one unit at a time, in the order in which they are to be taken.
-class Stream {
- public:
-  Stream(const World& world, std::uint32_t taker, const TakeRule& rule)
-      : world_(world),
-        taker_(taker),
-        rule_(rule),
-        walk_(world.quotas, Walk::For::taking,
-              [this](QuotaIndex project) { return offer_of(project); }) {}
-
-  std::optional<Unit> next() {
-    const auto pick = walk_.next();
-    if (!pick) return std::nullopt;
-    Candidates& candidates = projects_.at(pick->project);
-    Unit unit = *std::move(candidates.unit);
-    mark_gone(unit);
-    candidates.look(*this);
-    walk_.touch(pick->project);
-    return unit;
-  }
-
- private:
-  /// Jobs of one project, from the last to be served to the first.
-  struct Candidates {
-    std::set<JobKey>::const_reverse_iterator at, end;
-    std::set<JobKey> again;  // looked at before, with something left to take
-    std::optional<Unit> unit;
-    Offer offer;
-
-    /// Finds the next unit: of the jobs not seen yet, or of one that has more to give.
-    void look(Stream& stream) {
-      unit.reset();
-      for (;;) {
-        const bool from_again = !again.empty() && (at == end || *at < *again.rbegin());
-        if (!from_again && at == end) return;
-        const JobKey key = from_again ? *again.rbegin() : *at;
-        if (from_again)
-          again.erase(std::prev(again.end()));
-        else
-          ++at;
-        if (stream.offer(key, *this)) return;
-      }
-    }
-  };
-
-  bool offer(const JobKey& key, Candidates& candidates) {
-    if (key.job == taker_ || !rule_.may_take(key.job)) return false;
-    const SchedJob& job = world_.job(key.job);
-    const auto gone_at = gone_.find(key.job);
-    static const std::vector<bool> none;
-    const std::vector<bool>& gone = gone_at == gone_.end() ? none : gone_at->second;
-    EvictionUnit next = tasks_to_evict(job, gone);
-    if (next.tasks.empty() || (next.is_whole && !rule_.may_take_whole(key.job))) return false;
-    const bool has_more = !next.is_whole;
-    candidates.unit = Unit{key.job, std::move(next.tasks)};
-    candidates.offer = {key, charge_of(world_, *candidates.unit)};
-    if (has_more) {
-      JobKey rest = key;
-      std::vector<bool> gone_then = gone;
-      gone_then.resize(job.tasks.size());
-      for (const auto task : candidates.unit->tasks) gone_then[task] = true;
-      rest.fill = fill_of(job, gone_then);
-      candidates.again.insert(rest);
-    }
-    return true;
-  }
-
-  std::optional<Offer> offer_of(QuotaIndex project) {
-    if (!rule_.may_take_from(project)) return std::nullopt;
-    const auto [place, is_new] = projects_.try_emplace(project);
-    Candidates& candidates = place->second;
-    if (is_new) {
-      candidates.at = world_.evictable(project).rbegin();
-      candidates.end = world_.evictable(project).rend();
-      candidates.look(*this);
-    }
-    if (!candidates.unit) return std::nullopt;
-    return candidates.offer;
-  }
-
-  void mark_gone(const Unit& unit) {
-    auto& gone = gone_[unit.job];
-    gone.resize(world_.job(unit.job).tasks.size());
-    for (const auto task : unit.tasks) gone[task] = true;
-    walk_.take(world_.job(unit.job).project, charge_of(world_, unit));
-  }
-
-  const World& world_;
-  std::uint32_t taker_;
-  const TakeRule& rule_;
-  Walk walk_;
-  std::map<QuotaIndex, Candidates> projects_;
-  std::unordered_map<std::uint32_t, std::vector<bool>> gone_;
-};
+using Numbers = std::vector<std::uint32_t>;  // of units, in the order in which they were drawn
 
 /// An upper bound on how many of the taker's tasks could be placed: whole GPUs per node, with what
 /// the collected victims would free. Only a sum over nodes, so it is quick to keep up to date.
@@ -160,11 +61,21 @@ class Bound {
       missing -= room(i, world_.fleet.at(i).gpus_evictable);
     return missing <= 0;
   }
+  /// The same of those who may lose something by the rule: `evictable` has their GPUs by node.
+  bool could_place_if_left(std::size_t count, const std::vector<std::int32_t>& evictable) const {
+    if (is_blind() || wish_ != nullptr || evictable.empty()) return true;
+    auto missing = static_cast<std::int64_t>(count);
+    for (NodeIndex i = 0; i < freed_.size() && missing > 0; ++i) missing -= room(i, evictable[i]);
+    return missing <= 0;
+  }
   /// Whether evictions on a single node could be enough for `count`.
-  bool could_place_from_one_node(std::int64_t count) const {
+  bool could_place_from_one_node(std::int64_t count,
+                                 const std::vector<std::int32_t>& evictable) const {
     if (is_blind() || sum_ >= count) return true;
     for (NodeIndex i = 0; i < freed_.size(); ++i) {
-      const std::int64_t most = std::max(freed_[i], world_.fleet.at(i).gpus_evictable);
+      const std::int64_t left =
+          evictable.empty() ? world_.fleet.at(i).gpus_evictable : evictable[i];
+      const std::int64_t most = std::max(freed_[i], left);
       if (sum_ + room(i, most) - room(i, freed_[i]) >= count) return true;
     }
     return false;
@@ -208,7 +119,8 @@ class Search {
         job_(job),
         place_(&place_of_all(*world.job(job).shape)),
         rule_(rule),
-        tasks_(tasks_to_place(world.job(job))) {
+        tasks_(tasks_to_place(world.job(job))),
+        bounds_(world, job) {
     const auto& tasks = world.job(job).shape->tasks;
     is_all_gpu_ = std::all_of(tasks.begin(), tasks.end(),
                               [](const TaskShape& task) { return task.demand->wants_gpu(); });
@@ -247,6 +159,13 @@ class Search {
   }
 
  private:
+  static constexpr std::uint64_t work_per_node = 8;  // of a look at all who are there
+
+  struct Drawn {
+    Unit unit;
+    NodeList nodes;  // that it would leave, each once
+  };
+
   /// A level that it requires; else none.
   const TopologyWish* wish() const { return world_.job(job_).shape->gang.required_topology(); }
 
@@ -270,6 +189,35 @@ class Search {
     return false;
   }
 
+  /// A look at who is where ends most searches that lead nowhere; but the first victims may do.
+  /// Where it alone would be more than a pass may spend, it is for when as much was drawn in vain.
+  bool should_count(std::size_t drawn_count) const {
+    constexpr std::size_t first = 4;
+    const std::uint64_t work_max = world_.policy.search_work_max;
+    const bool is_cheap = work_max == 0 || work_per_node * world_.fleet.size() <= work_max;
+    return evictable_.empty() && drawn_count >= (is_cheap ? first : world_.fleet.size() / 2);
+  }
+
+  /// GPUs on each node of those whose projects may be looked at: at most so many can be taken.
+  void count_evictable() {
+    enum class May : std::uint8_t { unknown, yes, no };
+    std::vector<May> may(world_.quotas.size());
+    evictable_.resize(world_.fleet.size());
+    for (NodeIndex i = 0; i < evictable_.size(); ++i) {
+      if (world_.fleet.at(i).gpus_evictable == 0) continue;
+      for (const FleetNode::Resident& resident : world_.fleet.at(i).residents) {
+        if (!resident.evictable) continue;
+        May& project = may[world_.job(resident.task.job).project];
+        if (project == May::unknown)
+          project = rule_.may_take_from(world_.job(resident.task.job).project) ? May::yes : May::no;
+        if (project == May::yes)
+          evictable_[i] +=
+              static_cast<std::int32_t>(std::max<std::uint32_t>(1, resident.demand->devices));
+      }
+    }
+    world_.note_work(work_per_node * world_.fleet.size());
+  }
+
   void undo() {
     world_.undo_to(mark_);
     world_.reservations.undo_to(kept_mark_);
@@ -277,40 +225,54 @@ class Search {
   bool is_exhausted() const { return tried_.size() >= world_.policy.scenarios_max; }
 
   bool solve(std::size_t count) {
+    if (is_in_vain_) return false;
     mark_ = world_.mark();
     kept_mark_ = world_.reservations.mark();
     wanted_.assign(tasks_.begin(), tasks_.begin() + static_cast<std::ptrdiff_t>(count));
     tried_.clear();
+    bounds_.ask_for(wanted_, rule_.worth);
     if (!recorded_.empty() && attempt(recorded_)) return true;
     if (one_node_at_a_time()) return true;
-    return !is_for_one_node() && several_nodes();
+    return !is_for_one_node() && !is_in_vain_ && several_nodes();
   }
 
   /// Whoever runs on one node gains nothing from others, except that its victims could move there.
   bool is_for_one_node() const { return tasks_.size() == 1 && !rule_.with_moves; }
 
+  /// With those gone who are recorded.
+  Bound fresh_bound() const {
+    Bound bound(world_, world_.job(job_), wanted_);
+    for (const auto i : recorded_) bound.free(drawn_[i].unit);
+    return bound;
+  }
+
   /// Every new victim is tried together with the others on its node.
   bool one_node_at_a_time() {
-    Bound bound(world_, world_.job(job_), wanted_);
-    for (const Unit& unit : recorded_) bound.free(unit);
+    Bound bound = fresh_bound();
     const auto wanted = static_cast<std::int64_t>(wanted_.size());
-    if (!bound.could_place_from_one_node(wanted)) return false;
+    if (!bound.could_place_from_one_node(wanted, evictable_)) return false;
     const std::int64_t base = bound.sum();
     std::map<NodeIndex, std::int64_t> recorded_room;
-    for (const Unit& unit : recorded_)
-      for (const NodeIndex node : nodes_of(unit))
+    for (const auto i : recorded_)
+      for (const NodeIndex node : drawn_[i].nodes)
         recorded_room[node] = bound.room(node, bound.freed(node));
-    Units collected;
-    std::map<NodeIndex, std::vector<std::size_t>> by_node;  // units that touch it
-    for (std::size_t i = 0; !is_exhausted(); ++i) {
-      const Unit* unit = drawn(i);
-      if (unit == nullptr) break;
-      if (is_recorded(*unit)) continue;
-      bound.free(*unit);
-      const NodeList nodes = nodes_of(*unit);
-      for (const NodeIndex node : nodes) by_node[node].push_back(collected.size());
-      collected.push_back(*unit);
-      for (const NodeIndex node : nodes) {
+    Numbers collected;
+    std::unordered_map<NodeIndex, Numbers> by_node;  // units that touch it
+    for (std::uint32_t i = 0; !is_exhausted(); ++i) {
+      const Drawn* next = drawn(i);
+      if (next == nullptr) break;
+      if (!bound.is_blind() && should_count(i)) {
+        count_evictable();
+        const Bound all(world_, world_.job(job_), tasks_);
+        is_in_vain_ = !all.could_place_if_left(tasks_.size(), evictable_);
+        if (is_in_vain_ || !fresh_bound().could_place_from_one_node(wanted, evictable_))
+          return false;
+      }
+      if (is_recorded(i)) continue;
+      bound.free(next->unit);
+      for (const NodeIndex node : next->nodes) by_node[node].push_back(i);
+      collected.push_back(i);
+      for (const NodeIndex node : next->nodes) {
         if (!place_->may_run_on(node)) continue;
         const auto at = recorded_room.find(node);
         const std::int64_t before = at != recorded_room.end() ? at->second : bound.room(node, 0);
@@ -324,59 +286,65 @@ class Search {
 
   /// The i-th unit to take, recorded or not; none: there are no more. Their order is that of the
   /// world before anything is taken, the same for every part of the gang.
-  const Unit* drawn(std::size_t i) {
+  const Drawn* drawn(std::size_t i) {
     if (!stream_) {
       world_.note_work(20 * world_.quotas.size());
       stream_.emplace(world_, job_, rule_);
     }
     while (drawn_.size() <= i && !is_drawn_) {
       world_.note_work(10);
-      if (auto unit = stream_->next())
-        drawn_.push_back(*std::move(unit));
-      else
+      if (auto unit = stream_->next()) {
+        bounds_.add(*unit);
+        has_parts_ = has_parts_ || !unit->is_all;
+        NodeList nodes = nodes_of(*unit);
+        drawn_.push_back({*std::move(unit), std::move(nodes)});
+      } else {
         is_drawn_ = true;
+      }
     }
     return i < drawn_.size() ? &drawn_[i] : nullptr;
   }
 
-  bool is_recorded(const Unit& unit) const {
-    return recorded_tasks_.contains({unit.job, unit.tasks.front()});
+  bool is_recorded(std::uint32_t unit) const {
+    return std::find(recorded_.begin(), recorded_.end(), unit) != recorded_.end();
   }
 
-  /// The units at these places, and all other collected units of the same jobs.
-  static Units whole_jobs(const Units& collected, const std::vector<std::size_t>& at) {
+  /// These units, and all other collected units of the same jobs.
+  Numbers whole_jobs(const Numbers& collected, const Numbers& units) const {
+    if (std::all_of(units.begin(), units.end(), [&](auto i) { return drawn_[i].unit.is_all; }))
+      return units;
     std::set<std::uint32_t> jobs;
-    for (const auto i : at) jobs.insert(collected[i].job);
-    Units units;
-    for (const Unit& unit : collected)
-      if (jobs.contains(unit.job)) units.push_back(unit);
-    return units;
+    for (const auto i : units) jobs.insert(drawn_[i].unit.job);
+    Numbers all;
+    for (const auto i : collected)
+      if (jobs.contains(drawn_[i].unit.job)) all.push_back(i);
+    return all;
   }
 
   /// Victims come in their order here too: as few of them as could be enough, then more. The first
   /// times one by one; where that leads nowhere, more and more at a time.
   bool several_nodes() {
     constexpr int tries_one_by_one = 16;
-    Bound bound(world_, world_.job(job_), wanted_);
-    for (const Unit& unit : recorded_) bound.free(unit);
+    Bound bound = fresh_bound();
+    if (!bound.could_place_if_left(wanted_.size(), evictable_)) return false;
     const auto wanted = static_cast<std::int64_t>(wanted_.size());
-    Units collected;
+    Numbers collected;
     std::size_t next_try = 1, gap = 1;
     int tries = 0;
-    for (std::size_t i = 0; !is_exhausted(); ++i) {
-      const Unit* unit = drawn(i);
-      if (unit != nullptr) {
-        if (is_recorded(*unit)) continue;
-        bound.free(*unit);
-        collected.push_back(*unit);
+    for (std::uint32_t i = 0; !is_exhausted(); ++i) {
+      const Drawn* next = drawn(i);
+      if (next != nullptr) {
+        if (is_recorded(i)) continue;
+        bound.free(next->unit);
+        collected.push_back(i);
       }
       const bool could_do = bound.is_blind() || bound.sum() >= wanted;
-      if (could_do && (unit == nullptr || collected.size() >= next_try)) {
+      if (could_do && (next == nullptr || collected.size() >= next_try)) {
         if (rows_of(collected)) return true;
         if (++tries > tries_one_by_one) gap *= 2;
         next_try = collected.size() + gap;
       }
-      if (unit == nullptr) return false;
+      if (next == nullptr) return false;
     }
     return false;
   }
@@ -389,12 +357,12 @@ class Search {
     std::size_t first_seen = 0;  // among the victims
   };
 
-  bool rows_of(const Units& collected) {
+  bool rows_of(const Numbers& collected) {
     world_.note_work(world_.fleet.size() / 10);
     std::vector<Freed> freed(world_.fleet.size());
     for (std::size_t i = 0; i < collected.size(); ++i)
-      for (const auto task : collected[i].tasks) {
-        const Task& t = world_.task({collected[i].job, task});
+      for (const auto task : drawn_[collected[i]].unit.tasks) {
+        const Task& t = world_.task({drawn_[collected[i]].unit.job, task});
         Freed& there = freed[t.spot.node];
         if (there.gpus == untouched) there = {0, i};
         there.gpus += t.charge[Resource::gpu];
@@ -420,7 +388,7 @@ class Search {
 
   /// Of these nodes, those with victims and least room first: the shortest row of them that has
   /// enough.
-  bool row_of(const NodeList& nodes, const Units& collected, const std::vector<Freed>& freed) {
+  bool row_of(const NodeList& nodes, const Numbers& collected, const std::vector<Freed>& freed) {
     struct Place {
       NodeIndex node;
       std::int64_t room;
@@ -441,26 +409,26 @@ class Search {
     });
     const std::int64_t wanted = world_.estimate(world_.job(job_), wanted_)[Resource::gpu];
     std::size_t length = 0;
-    for (const Unit& unit : recorded_) room += charge_of(world_, unit)[Resource::gpu];
+    for (const auto i : recorded_) room += charge_of(world_, drawn_[i].unit)[Resource::gpu];
     while (length < places.size() && room < wanted) room += places[length++].room;
     if (room < wanted) return false;
+    std::vector<bool> picked(world_.fleet.size());
+    std::size_t picked_count = 0;
     for (std::size_t more = 1;; more *= 2) {
-      std::vector<bool> picked(world_.fleet.size());
-      for (std::size_t i = 0; i < length; ++i) picked[places[i].node] = true;
+      for (; picked_count < length; ++picked_count) picked[places[picked_count].node] = true;
       // What a job has above its minimum goes before the rest of it, wherever that is.
-      std::unordered_map<std::uint32_t, std::size_t> last;
-      std::vector<bool> goes(collected.size());
-      for (std::size_t i = 0; i < collected.size(); ++i) {
-        const Unit& unit = collected[i];
-        goes[i] = std::any_of(unit.tasks.begin(), unit.tasks.end(), [&](auto task) {
-          return picked[world_.task({unit.job, task}).spot.node];
-        });
-        if (goes[i] && world_.job(unit.job).tasks.size() > 1) last[unit.job] = i;
-      }
-      Units units;
-      for (std::size_t i = 0; i < collected.size(); ++i) {
-        const auto at = last.empty() ? last.end() : last.find(collected[i].job);
-        if (goes[i] || (at != last.end() && i < at->second)) units.push_back(collected[i]);
+      std::unordered_map<std::uint32_t, std::uint32_t> last;
+      const auto goes = [&](const Drawn& each) {
+        return std::any_of(each.nodes.begin(), each.nodes.end(),
+                           [&](NodeIndex node) { return picked[node]; });
+      };
+      if (has_parts_)
+        for (const auto i : collected)
+          if (!drawn_[i].unit.is_all && goes(drawn_[i])) last[drawn_[i].unit.job] = i;
+      Numbers units;
+      for (const auto i : collected) {
+        const auto at = last.empty() ? last.end() : last.find(drawn_[i].unit.job);
+        if (goes(drawn_[i]) || (at != last.end() && i < at->second)) units.push_back(i);
       }
       if (attempt(with_recorded(units))) return true;
       if (length == places.size() || is_exhausted()) return false;
@@ -476,29 +444,34 @@ class Search {
     return nodes;
   }
 
-  Units with_recorded(const Units& units) const {
-    Units both = recorded_;
+  Numbers with_recorded(const Numbers& units) const {
+    Numbers both = recorded_;
     both.insert(both.end(), units.begin(), units.end());
     return both;
   }
 
+  static std::uint64_t hash_of(const Numbers& numbers) {
+    std::uint64_t hash = numbers.size();
+    for (const auto i : numbers) hash = (hash ^ i) * 0x9E3779B97F4A7C15 + (hash >> 29);
+    return hash;
+  }
+
   /// Evicts them, lets them and the taker compete for places in the usual order, and asks the rule.
-  bool attempt(const Units& units) {
-    if (is_exhausted() || !tried_.insert(units).second) return false;
+  bool attempt(const Numbers& numbers) {
+    if (is_exhausted() || !tried_.insert({hash_of(numbers), numbers}).second) return false;
     world_.note_work(500);
-    const NodeList nodes = nodes_to_look_at(units);
-    if (would_surely_delay(world_, job_, wanted_, units, nodes) || !compete(units, nodes))
-      return false;
+    if (bounds_.is_hopeless(numbers)) return false;
+    Units units;
+    for (const auto i : numbers) units.push_back(drawn_[i].unit);
+    if (!compete(units, nodes_to_look_at(units))) return false;
     const Units lost = not_placed_again(units);
     const Units moved = not_restored(units);
+    const Numbers touched = this->touched(numbers, moved);
     World::Undone done = world_.take_back_to(mark_, kept_mark_);  // the rule looks at what was
     if (!rule_.accepts(world_.estimate(world_.job(job_), wanted_), lost)) return false;
-    if (rule_.pays && !rule_.pays(moved)) return false;
+    if (rule_.worth && work_lost(world_, moved) >= *rule_.worth) return false;
     world_.redo(std::move(done));
-    recorded_ = touched(units);
-    recorded_tasks_.clear();
-    for (const Unit& unit : recorded_)
-      for (const auto task : unit.tasks) recorded_tasks_.insert({unit.job, task});
+    recorded_ = touched;
     return true;
   }
 
@@ -567,12 +540,12 @@ class Search {
   /// All units of jobs of which something was not restored: tasks that go together are evicted
   /// together again, and what is above a minimum before the minimum, or a gang could be left with a
   /// part of it.
-  Units touched(const Units& units) const {
+  Numbers touched(const Numbers& units, const Units& moved) const {
     std::set<std::uint32_t> jobs;
-    for (const Unit& unit : not_restored(units)) jobs.insert(unit.job);
-    Units kept;
-    for (const Unit& unit : units)
-      if (jobs.contains(unit.job)) kept.push_back(unit);
+    for (const Unit& unit : moved) jobs.insert(unit.job);
+    Numbers kept;
+    for (const auto i : units)
+      if (jobs.contains(drawn_[i].unit.job)) kept.push_back(i);
     return kept;
   }
 
@@ -594,13 +567,16 @@ class Search {
   const TakeRule& rule_;
   std::vector<std::uint32_t> tasks_;   // all that the job needs
   std::vector<std::uint32_t> wanted_;  // those of them that are being solved for
-  Units recorded_;                     // victims of the largest part that was solved
-  std::set<TaskRef> recorded_tasks_;
-  std::set<Units> tried_;
-  std::optional<Stream> stream_;  // most searches end before they need it
-  std::deque<Unit> drawn_;        // from the stream, so far
-  bool is_drawn_ = false;         // all that there are
-  bool is_all_gpu_ = true;        // every task of it asks for GPUs
+  Numbers recorded_;                   // victims of the largest part that was solved
+  std::set<std::pair<std::uint64_t, Numbers>> tried_;  // by a hash first: most begin alike
+  AttemptBound bounds_;
+  std::vector<std::int32_t> evictable_;  // by node; empty: not counted
+  bool is_in_vain_ = false;              // by those: all of the job cannot be placed
+  std::optional<VictimStream> stream_;   // most searches end before they need it
+  std::deque<Drawn> drawn_;              // from the stream, so far
+  bool has_parts_ = false;               // some of them are a part of what can be taken of a job
+  bool is_drawn_ = false;                // all that there are
+  bool is_all_gpu_ = true;               // every task of it asks for GPUs
   std::size_t mark_ = 0;
   std::size_t kept_mark_ = 0;
 };

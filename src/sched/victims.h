@@ -2,19 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
+#include "sched/attempt_bound.h"
 #include "sched/world.h"
 
 namespace rota::sched {
-
-/// Tasks of one job that go together.
-struct Unit {
-  std::uint32_t job = 0;
-  std::vector<std::uint32_t> tasks;
-
-  friend auto operator<=>(const Unit&, const Unit&) = default;
-};
 
 /// What sets one action apart from another.
 struct TakeRule {
@@ -29,8 +23,9 @@ struct TakeRule {
   /// Looked at with nothing changed yet: are these losses acceptable. `request`: what the taker
   /// would get for them. Whoever only moves to another place has lost nothing.
   std::function<bool(const Amount& request, const std::vector<Unit>& lost)> accepts;
-  /// The same of all that would have to start again, here or elsewhere; none: whatever it takes.
-  std::function<bool(const std::vector<Unit>& moved)> pays;
+  /// All that would have to start again, here or elsewhere, loses less work than this; none:
+  /// whatever it takes.
+  std::optional<double> worth;
   /// Looks for victims also where they would only make room for those of another node.
   bool with_moves = true;
 };

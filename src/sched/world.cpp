@@ -27,6 +27,11 @@ std::optional<Stay> stay_of(const SchedJob& job, TaskState state) {
   }
 }
 
+/// How it stays can be changed without a look at its place.
+bool can_stay(const SchedJob& job, const Task& task) {
+  return stay_of(job, task.state) && !job.background && !task.leaves && task.spot.shared.empty();
+}
+
 /// Limits that are within a tenth of each other are one class: where one cannot be fitted in before
 /// a reservation, the others are not tried either.
 std::int32_t limit_class(std::int64_t seconds) {
@@ -281,36 +286,69 @@ void World::detach(TaskRef ref) {
 
 void World::become(TaskRef ref, TaskState state, Spot spot, std::optional<Spot> leaves,
                    std::optional<TaskState> evicted) {
+  note_change(ref);
+  const Task& task = this->task(ref);
+  change(ref, {state, evicted, std::move(spot), std::move(leaves), task.charge});
+}
+
+/// Keeps what the task is now, for an undo.
+void World::note_change(TaskRef ref) {
   SchedJob& job = jobs_[ref.job];
-  if (job.tasks.empty()) {
+  const bool is_first = job.tasks.empty();
+  if (is_first) {
     job.tasks.resize(job.shape->tasks.size());
     for (std::uint32_t i = 0; i < job.tasks.size(); ++i)
       job.tasks[i].charge = job.demand(i).charge(gpu_memory_least_);
   }
-  const Task& task = job.tasks[ref.task];
-  log_.push_back({ref, task});
-  change(ref, {state, evicted, std::move(spot), std::move(leaves), task.charge});
+  log_.push_back({ref, job.tasks[ref.task], is_first});
 }
 
-/// Most of them happen in a search: somebody is told to leave, and allowed to stay after all.
+/// A job that was only tried is as one that never was: what is decided does not depend on it.
+void World::take_back_last() {
+  Change last = std::move(log_.back());
+  log_.pop_back();
+  if (last.is_there) return change_there(last.ref, last.before.state, last.before.evicted);
+  change(last.ref, std::move(last.before));
+  if (last.is_first) jobs_[last.ref.job].tasks = {};
+}
+
 void World::change(TaskRef ref, Task next) {
   Task& task = jobs_[ref.job].tasks[ref.task];
   const SchedJob& job = jobs_[ref.job];
-  const auto from = stay_of(job, task.state), to = stay_of(job, next.state);
-  const bool stays_there = from && to && !job.background && !task.leaves && !next.leaves &&
-                           task.spot == next.spot && task.spot.shared.empty();
+  const bool stays_there =
+      can_stay(job, task) && stay_of(job, next.state) && !next.leaves && task.spot == next.spot;
+  if (stays_there) return change_there(ref, next.state, next.evicted);
   touch(ref.job);
-  if (!stays_there) {
-    detach(ref);
-    task = std::move(next);
-    return attach(ref);
-  }
-  if (is_placed(task.state)) quotas.discharge(job.project, task.charge, job.is_firm(ref.task));
-  fleet.change_stay(ref, *from, *to, task.spot.node);
+  detach(ref);
   task = std::move(next);
+  attach(ref);
+}
+
+/// Most changes happen in a search: somebody is told to leave, and allowed to stay after all. Then
+/// neither the place nor what others have of it is touched.
+void World::change_there(TaskRef ref, TaskState state, std::optional<TaskState> evicted) {
+  Task& task = jobs_[ref.job].tasks[ref.task];
+  const SchedJob& job = jobs_[ref.job];
+  touch(ref.job);
+  if (is_placed(task.state)) quotas.discharge(job.project, task.charge, job.is_firm(ref.task));
+  fleet.change_stay(ref, *stay_of(job, task.state), *stay_of(job, state), task.spot.node);
+  task.state = state;
+  task.evicted = evicted;
   if (!is_placed(task.state)) return;
   task.charge = charge_on(fleet.at(task.spot.node), job.demand(ref.task));
   quotas.charge(job.project, task.charge, job.is_firm(ref.task));
+}
+
+void World::become_there(TaskRef ref, TaskState state, std::optional<TaskState> evicted) {
+  const Task& task = this->task(ref);
+  if (!can_stay(jobs_[ref.job], task))
+    return become(ref, state, Spot(task.spot), std::nullopt, evicted);
+  Change& change = log_.emplace_back();
+  change.ref = ref;
+  change.is_there = true;
+  change.before.state = task.state;
+  change.before.evicted = task.evicted;
+  change_there(ref, state, evicted);
 }
 
 void World::start(TaskRef ref, Spot spot) {
@@ -332,10 +370,7 @@ void World::evict(TaskRef ref) {
   const Task& task = this->task(ref);
   ROTA_ASSERT(is_placed(task.state));
   const TaskState from = task.state;
-  if (from != TaskState::promised) {
-    Spot spot = task.spot;
-    return become(ref, TaskState::leaving, std::move(spot), std::nullopt, from);
-  }
+  if (from != TaskState::promised) return become_there(ref, TaskState::leaving, from);
   // It has nothing yet that it could leave; one that was to move still leaves its old place.
   if (!task.leaves) return become(ref, TaskState::waiting, {}, std::nullopt, from);
   Spot spot = *task.leaves;
@@ -346,9 +381,7 @@ void World::evict(TaskRef ref) {
 void World::restore(TaskRef ref) {
   const Task& task = this->task(ref);
   ROTA_ASSERT(task.state == TaskState::leaving && task.evicted);
-  const TaskState to = *task.evicted;
-  Spot spot = task.spot;
-  become(ref, to, std::move(spot), std::nullopt, std::nullopt);
+  become_there(ref, *task.evicted, std::nullopt);
 }
 
 void World::demote(TaskRef ref) {
@@ -360,21 +393,15 @@ void World::demote(TaskRef ref) {
 }
 
 void World::undo_to(std::size_t mark) {
-  while (log_.size() > mark) {
-    Change change = std::move(log_.back());
-    log_.pop_back();
-    this->change(change.ref, std::move(change.before));
-  }
+  while (log_.size() > mark) take_back_last();
 }
 
 World::Undone World::take_back_to(std::size_t mark, std::size_t kept_mark) {
   Undone undone{{}, reservations.changes_since(kept_mark)};
   undone.changes.reserve(log_.size() - mark);
   while (log_.size() > mark) {
-    Change change = std::move(log_.back());
-    log_.pop_back();
-    undone.changes.emplace_back(change.ref, task(change.ref));
-    this->change(change.ref, std::move(change.before));
+    undone.changes.emplace_back(log_.back().ref, task(log_.back().ref));
+    take_back_last();
   }
   reservations.undo_to(kept_mark);
   return undone;
@@ -382,7 +409,7 @@ World::Undone World::take_back_to(std::size_t mark, std::size_t kept_mark) {
 
 void World::redo(Undone undone) {
   for (auto each = undone.changes.rbegin(); each != undone.changes.rend(); ++each) {
-    log_.push_back({each->first, task(each->first)});
+    note_change(each->first);
     change(each->first, std::move(each->second));
   }
   reservations.redo(undone.kept);

@@ -272,6 +272,8 @@ class World {
   struct Change {
     TaskRef ref;
     Task before;
+    bool is_first = false;  // the job had no tasks before
+    bool is_there = false;  // it stayed where it was: only its state counts
   };
   struct ClassKey {
     QuotaIndex project = quota_root;
@@ -299,6 +301,11 @@ class World {
 
   void become(TaskRef ref, TaskState state, Spot spot, std::optional<Spot> leaves,
               std::optional<TaskState> evicted);
+  /// The same of one that stays where it is.
+  void become_there(TaskRef ref, TaskState state, std::optional<TaskState> evicted);
+  void change_there(TaskRef ref, TaskState state, std::optional<TaskState> evicted);
+  void note_change(TaskRef ref);
+  void take_back_last();
   void set_state(TaskRef ref, TaskState state, Spot spot);
   /// Tasks of a job and the nodes that they were promised.
   struct Promise {
