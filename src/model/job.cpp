@@ -9,6 +9,7 @@
 #include "common/format.h"
 #include "common/units.h"
 #include "model/output_path.h"
+#include "model/secret.h"
 
 namespace rota {
 namespace {
@@ -406,6 +407,7 @@ Result<void> validate(const JobSpec& spec, const JobPayload& payload) {
     return invalid("there is no command to run");
   if (!in_image && !payload.container.mounts.empty())
     return invalid("mounts are for a job with an image: give one, or leave them out");
+  ROTA_CHECK(validate_secrets(payload.secrets, in_image));
   // A script is one process with the GPUs of all tasks of its node; so is what an allocation holds.
   if (spec.task.uses_mps() && payload.mode != LaunchMode::tasks &&
       spec.task_count > std::max<std::uint32_t>(spec.node_count, 1))
