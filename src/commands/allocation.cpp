@@ -143,6 +143,7 @@ Result<proto::SubmitRequest> allocation_from(const std::vector<Given>& given,
   request.payload.mode = LaunchMode::hold;
   ROTA_CHECK(take_surroundings(options.directory, request.payload));
   ROTA_CHECK(take_container(options.container, options.mount_home, request.payload));
+  request.payload.secrets = options.secrets;
   ROTA_CHECK(validate(request.payload));
   ROTA_CHECK(validate(request.spec, request.payload));
   ROTA_TRY(request.request, make_request_id());

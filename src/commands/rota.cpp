@@ -44,15 +44,16 @@ constexpr auto table = std::to_array<Option>({
     version_option,
 });
 
-constexpr std::array<std::string_view, 8> synopses{
+constexpr std::array<std::string_view, 9> synopses{
     "[OPTION...] version",
     "[OPTION...] ping",
     "[OPTION...] show job JOB...",
     "[OPTION...] bash JOB",
     "[OPTION...] cp JOB:PATH PATH | PATH JOB:PATH",
     "[OPTION...] port-forward JOB [HERE:]THERE...",
+    "[OPTION...] login|logout REGISTRY",
     "[OPTION...] submit|run|alloc|queue|cancel|info|logs [ARGUMENT...]",
-    "[OPTION...] exec|attach|share|project|admin [ARGUMENT...]",
+    "[OPTION...] exec|attach|share|project|admin|secret [ARGUMENT...]",
 };
 
 constexpr Command command{
@@ -67,10 +68,11 @@ constexpr Command command{
 
 constexpr auto sisters =
     std::to_array<std::string_view>({"submit", "run", "alloc", "queue", "cancel", "info", "logs",
-                                     "exec", "attach", "share", "project", "admin"});
+                                     "exec", "attach", "share", "project", "admin", "secret"});
 constexpr auto verbs = std::to_array<std::string_view>(
-    {"version", "ping", "show", "bash", "cp", "port-forward", "submit", "run", "alloc", "queue",
-     "cancel", "info", "logs", "exec", "attach", "share", "project", "admin"});
+    {"version", "ping",   "show",   "bash",  "cp",      "port-forward", "login",
+     "logout",  "submit", "run",    "alloc", "queue",   "cancel",       "info",
+     "logs",    "exec",   "attach", "share", "project", "admin",        "secret"});
 
 /// "/usr/bin/rqueue" when this program is /usr/bin/rota.
 Result<std::string> sister_path(std::string_view verb) {
@@ -213,6 +215,10 @@ Result<int> run_verb(Program& program, Arguments arguments) {
   std::vector<std::string> rest(arguments.operands.begin() + 1, arguments.operands.end());
   for (const std::string_view sister : sisters)
     if (verb == sister) return become_sister(verb, rest);
+  if (verb == "login" || verb == "logout") {
+    rest.insert(rest.begin(), verb);
+    return become_sister("secret", rest);
+  }
   if (verb == "bash") {
     if (rest.size() != 1)
       return Error{Errc::usage, format("one job number is needed, {} were given", rest.size())};

@@ -88,6 +88,7 @@ Result<Submission> submission_from(const Program& program, Arguments arguments) 
   ROTA_CHECK(take_surroundings(submission.options.directory, request.payload));
   ROTA_CHECK(
       take_container(submission.options.container, submission.options.mount_home, request.payload));
+  request.payload.secrets = submission.options.secrets;
   request.payload.stdout_pattern = submission.options.output;
   request.payload.stderr_pattern = submission.options.error;
   ROTA_CHECK(validate(request.payload));

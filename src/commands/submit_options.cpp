@@ -5,6 +5,7 @@
 #include <array>
 
 #include "commands/container_options.h"
+#include "commands/secret_options.h"
 #include "commands/signals.h"
 #include "common/escape.h"
 #include "common/format.h"
@@ -65,6 +66,7 @@ enum : int {
   id_pull,
   id_local_image,
   id_runtime,
+  id_secret,
   id_wrap,
   id_wait,
   id_parsable,
@@ -166,6 +168,8 @@ constexpr auto table = std::to_array<Option>({
     {id_local_image, 0, "local-image", "", "the same as --pull=never: the nodes have the image",
      job},
     {id_runtime, 0, "runtime", "NAME", "what runs the image: docker, podman, enroot, or none", job},
+    {id_secret, 0, "secret", "LIST",
+     "secrets of yours that the job gets: NAME, as a variable, or NAME:FILE", job},
     {id_wrap, 0, "wrap", "COMMAND", "run this shell command line instead of a script",
      Scope::command_line},
     {id_wait, 'W', "wait", "", "wait for the end of the job and return its exit code"},
@@ -593,6 +597,8 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
     case id_container_readonly:
       options.container.read_only = given.option->id == id_container_readonly;
       return {};
+    case id_secret:
+      return apply_secrets(given, options.secrets);
     case id_mount_home:
       options.mount_home = true;
       return {};

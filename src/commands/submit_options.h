@@ -36,6 +36,7 @@ struct SubmitOptions {
   std::string image;
   ContainerSpec container;
   bool mount_home = false;
+  std::vector<SecretUse> secrets;
   bool parsable = false;
   bool json = false;
   bool wait = false;

@@ -14,6 +14,7 @@
 #include "ctld/nodes.h"
 #include "ctld/store/store.h"
 #include "ctld/users.h"
+#include "ctld/vault.h"
 #include "ctld/watchers.h"
 #include "net/connection.h"
 #include "net/listener.h"
@@ -43,6 +44,7 @@ class Controller {
   Engine& engine() { return *engine_; }
   const Config& config() const { return config_; }
   Store& store() { return *store_; }
+  Vault& vault() { return vault_; }
   NodeLinks& links() { return links_; }
   Watchers& watchers() { return watchers_; }
   boost::asio::any_io_executor executor() { return io_.get_executor(); }
@@ -81,6 +83,7 @@ class Controller {
   boost::asio::thread_pool pool_;
   Config config_;
   std::unique_ptr<Store> store_;
+  Vault vault_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<net::Listener> listener_;
   NodeLinks links_;

@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "ctld/controller.h"
+#include "ctld/secrets.h"
 #include "net/log_end.h"
 
 namespace rota::ctld {
@@ -120,6 +121,7 @@ Result<void> Controller::deliver_launch(const NodeLink& link, proto::LaunchRun l
     if (!stored) return Error{Errc::launch_failed, "the store has no script for it"};
     launch.payload = *std::move(stored);
   }
+  ROTA_CHECK(add_secrets(*store_, vault_, launch));
   link.connection->send(launch);
   return {};
 }

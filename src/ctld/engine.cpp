@@ -29,6 +29,7 @@ Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
       requests_(std::move(snapshot.requests), now.mono),
       org_(std::move(snapshot.org), snapshot.org_revision.revision,
            snapshot.org_revision.serial_last),
+      secrets_(std::move(snapshot.secrets)),
       usage_(snapshot.usage, org_.org(), now),
       ticked_at_(now) {
   for (auto& stored : snapshot.nodes) {
@@ -145,6 +146,7 @@ Result<JobId> Engine::submit(JobSubmitted event, Now now) {
       event.payload.container.runtime = queue->container_runtime;
   ROTA_CHECK(validate(event.payload));
   ROTA_CHECK(validate(event.spec, event.payload));
+  ROTA_CHECK(secrets_.check(event.owner.uid, event.payload.secrets));
   job_last_ = JobId{job_last_.value + 1};
   Job& job = jobs_[job_last_];
   job.id = job_last_;
@@ -450,6 +452,15 @@ Effects Engine::take_effects() {
 
 void Engine::record_answer(StoredRequest answer, Now now) {
   requests_.put(std::move(answer), now.mono, effects_.rows);
+}
+
+Result<proto::SecretEntry> Engine::put_secret(const Caller& caller, const std::string& name,
+                                              std::string sealed, Now now) {
+  return secrets_.put({caller.owner.uid, name, now.wall}, std::move(sealed), effects_.rows);
+}
+
+Result<proto::SecretEntry> Engine::remove_secret(const Caller& caller, const std::string& name) {
+  return secrets_.remove(caller.owner.uid, name, effects_.rows);
 }
 
 const Job* Engine::find(JobId id) const {

@@ -19,6 +19,7 @@
 #include "ctld/engine_org.h"
 #include "ctld/request_log.h"
 #include "ctld/rows.h"
+#include "ctld/secret_book.h"
 #include "ctld/usage.h"
 #include "model/job.h"
 #include "model/node.h"
@@ -120,6 +121,12 @@ class Engine {
   UserRole role_of(const Caller& caller) const;
   bool is_admin(const Caller& caller) const { return role_of(caller) == UserRole::admin; }
   std::uint64_t org_revision() const { return org_.revision(); }
+
+  /// The names of the caller's secrets. What one says comes here sealed and goes to the store.
+  const SecretBook& secrets() const { return secrets_; }
+  Result<proto::SecretEntry> put_secret(const Caller& caller, const std::string& name,
+                                        std::string sealed, Now now);
+  Result<proto::SecretEntry> remove_secret(const Caller& caller, const std::string& name);
 
   /// (Re)connects a node and settles what it runs against what it should run.
   NodeId node_joined(NodeJoined event, Now now);
@@ -286,6 +293,7 @@ class Engine {
   std::size_t waiting_count_ = 0;
   RequestLog requests_;
   OrgBook org_;
+  SecretBook secrets_;
   UsageBook usage_;
   std::map<std::string, std::vector<sched::Scheduler::UserRank>> user_ranks_;  // as last told
   MonoTime ranked_at_;

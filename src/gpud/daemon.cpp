@@ -15,6 +15,7 @@
 #include "common/version.h"
 #include "gpud/container/host.h"
 #include "gpud/inventory/inventory.h"
+#include "gpud/launch/secrets.h"
 #include "gpud/launch/spawn.h"
 #include "gpud/share/driver.h"
 #include "gpud/share/driver_limit.h"
@@ -149,6 +150,8 @@ Result<void> Daemon::make_shell() {
   facts.containers.node = facts.cgroups.node_directory;
   facts.containers.shm_bytes = inventory.node.memory_bytes / 2;
 
+  facts.secrets_base = secrets_base(facts.cgroups.node_directory);
+
   make_mig(spool.directory(), inventory.node.gpus);
 
   Shell::Options options;
@@ -163,6 +166,7 @@ Result<void> Daemon::make_shell() {
   options.dcgm_dir = config_.node_dcgm_dir;
   options.jobstats_dir = config_.node_jobstats_dir;
   options.mps_program = config_.node_mps_control;
+  options.images.logins_path = spool.directory() + "/logins";
   options.images.engines.node = facts.containers.node;
   options.images.engines.docker_socket = facts.containers.docker_socket;
   options.images.engines.podman = facts.containers.podman;

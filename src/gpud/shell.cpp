@@ -124,8 +124,12 @@ void Shell::prepare_image(const proto::LaunchRun& launch, Provision provision,
   const auto kind = container_kind(launch, containers_);
   if (!kind) return prepared(kind.error());
   if (*kind == ContainerKind::none) return prepared(std::move(provision));
-  const ImageKeeper::Wish wish{*kind, launch.spec.image, launch.image_digest,
-                               launch.payload.container.pull};
+  const ImageKeeper::Wish wish{*kind,
+                               launch.spec.image,
+                               launch.image_digest,
+                               launch.payload.container.pull,
+                               launch.owner.uid,
+                               launch.login};
   images_.prepare(launch.run, wish, [provision, prepared](Result<ImageFacts> image) mutable {
     if (!image) return prepared(std::move(image).error());
     provision.image = *std::move(image);

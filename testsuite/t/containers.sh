@@ -5,7 +5,8 @@
 #   docker_start                a dockerd of this test in $test_dir/docker; `dock` is its client
 #   podman_start                a store of this test in $test_dir/podman; `pod` is its program
 #   image_tar FILE              a root file system with busybox; extra files come from $test_dir/extra
-#   registry_start              Debian's docker-registry on loopback; $registry is its host:port
+#   registry_start [FILE]       Debian's docker-registry on loopback; $registry is its host:port; FILE: who may log in (htpasswd_line)
+#   htpasswd_line USER PASSWORD a line of such a file
 #   kill_rstepd RUN             kill -9 of this cluster's rstepd for a run, and of what it has just forked
 # Everything is ended by process id when the test ends.
 
@@ -87,12 +88,15 @@ storage:
 http:
   addr: 127.0.0.1:$port
 TEXT
+  [[ -z ${1:-} ]] || printf 'auth:\n  htpasswd:\n    realm: rota-test\n    path: %s\n' "$1" >>"$home/config.yml"
   docker-registry serve "$home/config.yml" >"$home/log" 2>&1 &
   registry_pid=$!
   at_exit "ends $registry_pid"
   registry=127.0.0.1:$port
   wait_for 20 bash -c ": <>/dev/tcp/127.0.0.1/$port" || bail_out "docker-registry does not start"
 }
+
+htpasswd_line() { perl -e 'print "$ARGV[0]:", crypt($ARGV[1], q($2y$05$abcdefghijklmnopqrstuu)), "\n"' "$1" "$2"; }
 
 kill_rstepd() {
   local file

@@ -47,6 +47,10 @@ Result<proto::ProjectChangeReply> project_change(Engine& engine, const Caller& c
 Result<proto::NodeChangeReply> node_change(Engine& engine, const Caller& caller,
                                            const proto::NodeChangeRequest& request, Now now);
 Result<proto::HealthReply> health(const Engine& engine, const proto::HealthRequest& request);
+Result<proto::SecretReply> secret_change(Controller& controller, const Caller& caller,
+                                         proto::SecretRequest request, Now now);
+/// Names only; nobody gets more, whoever asks.
+Result<proto::SecretReply> secret_list(const Engine& engine, const Caller& caller);
 Result<proto::NodeWelcome> node_hello(Controller& controller, Session& session,
                                       proto::NodeHello request, Now now);
 

@@ -212,6 +212,17 @@ Result<void> on_node_change(const Call& call) {
   });
 }
 
+Result<void> on_secret(const Call& call) {
+  ROTA_TRY(const auto request, proto::decode<proto::SecretRequest>(call.frame.body));
+  if (request.verb == proto::SecretVerb::list) {
+    call.answer(secret_list(call.engine(), call.session.caller));
+    return {};
+  }
+  return change<proto::SecretRequest>(call, [&call](proto::SecretRequest wanted) {
+    return secret_change(call.controller, call.session.caller, std::move(wanted), now());
+  });
+}
+
 struct Entry {
   std::uint16_t number;
   Result<void> (*handle)(const Call&);
@@ -235,6 +246,7 @@ constexpr Entry table[] = {
     {proto::GpuHealthReport::number, on_gpu_health},
     {proto::HealthRequest::number, on_health},
     {proto::NodeChangeRequest::number, on_node_change},
+    {proto::SecretRequest::number, on_secret},
 };
 
 }  // namespace

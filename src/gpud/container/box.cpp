@@ -20,6 +20,7 @@
 #include "gpud/container/http.h"
 #include "gpud/container/mounts.h"
 #include "gpud/launch/identity.h"
+#include "gpud/launch/secrets.h"
 
 namespace rota::gpud {
 namespace {
@@ -162,9 +163,8 @@ int Enclosure::enter() const {
   return 0;
 }
 
-ContainerBox::ContainerBox(const ContainerOrder& order, const ShareOrder& share, Owner owner,
-                           std::vector<std::uint32_t> groups)
-    : order_(order), share_(share), owner_(std::move(owner)), groups_(std::move(groups)) {}
+ContainerBox::ContainerBox(const StepOrder& step, Owner owner, std::vector<std::uint32_t> groups)
+    : step_(step), order_(step.container), owner_(std::move(owner)), groups_(std::move(groups)) {}
 
 std::string ContainerBox::prepare() {
   const std::string& directory = order_.directory;
@@ -174,6 +174,10 @@ std::string ContainerBox::prepare() {
     return failed("make " + directory);
   if (!copy_program(order_.pause_program, directory + '/' + box_pause))
     return failed("copy " + order_.pause_program + " to " + directory);
+  // Seen in every container, whose own files may be closed to us: a tmpfs is put on it.
+  if (has_secret_files(step_.launch.payload.secrets) &&
+      ::mkdir((directory + '/' + box_secrets).c_str(), 0711) != 0 && errno != EEXIST)
+    return failed("make " + directory + '/' + box_secrets);
   door_ = open_door(directory, owner_);
   return door_ ? "" : failed("make the door of the container in " + directory);
 }
@@ -280,9 +284,11 @@ std::string ContainerBox::adopt(pid_t pid) {
   ::unlink((order_.directory + '/' + box_door).c_str());
   door_.reset();
   if (order_.kind != ContainerKind::enroot) {
-    if (std::string trouble = furnish(order_, share_, owner_, groups_, enclosure_.mnt.get());
-        !trouble.empty())
-      return trouble;
+    SecretTrees secrets;
+    std::string trouble = secrets.open(step_.launch.payload.secrets, step_.launch.secrets, owner_);
+    if (trouble.empty())
+      trouble = furnish(order_, step_.share, secrets, owner_, groups_, enclosure_.mnt.get());
+    if (!trouble.empty()) return trouble;
   }
   init_ = pid;
   return {};
@@ -321,6 +327,7 @@ std::string ContainerBox::remove() {
   is_begun_ = false;
   for (const char* name : {box_door, box_pause, box_script})
     ::unlink((order_.directory + '/' + name).c_str());
+  ::rmdir((order_.directory + '/' + box_secrets).c_str());
   ::rmdir(order_.directory.c_str());
   return trouble;
 }

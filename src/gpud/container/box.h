@@ -13,7 +13,7 @@
 
 #include "gpud/container/order.h"
 #include "gpud/launch/file.h"
-#include "gpud/share/order.h"
+#include "gpud/launch/order.h"
 #include "model/job.h"
 
 namespace rota::gpud {
@@ -35,9 +35,8 @@ struct Enclosure {
 
 class ContainerBox {
  public:
-  /// Keeps both orders; `share` is looked at when the container is there.
-  ContainerBox(const ContainerOrder& order, const ShareOrder& share, Owner owner,
-               std::vector<std::uint32_t> groups);
+  /// Keeps the order; its shares and secrets are looked at when the container is there.
+  ContainerBox(const StepOrder& step, Owner owner, std::vector<std::uint32_t> groups);
 
   /// Makes the run's directory with the door; before the script is written. One sentence when that
   /// fails, "" when all is well. The same for the others.
@@ -69,8 +68,8 @@ class ContainerBox {
   void end_client();
   [[noreturn]] void become_client(int output) const;
 
-  const ContainerOrder& order_;
-  const ShareOrder& share_;
+  const StepOrder& step_;
+  const ContainerOrder& order_;  // of it
   Owner owner_;
   std::vector<std::uint32_t> groups_;
   Fd door_;

@@ -11,6 +11,7 @@
 #include "common/format.h"
 #include "gpud/container/engine.h"
 #include "gpud/container/http.h"
+#include "gpud/container/logins.h"
 #include "net/wakeup.h"
 
 namespace rota::gpud {
@@ -105,8 +106,11 @@ class Exchange {
   std::string path_;
 };
 
-std::string request_line(std::string_view method, std::string_view path) {
-  return format("{} {} HTTP/1.0\r\nHost: docker\r\nContent-Length: 0\r\n\r\n", method, path);
+/// `header`: one more line, with its end; "": none.
+std::string request_line(std::string_view method, std::string_view path,
+                         std::string_view header = {}) {
+  return format("{} {} HTTP/1.0\r\nHost: docker\r\n{}Content-Length: 0\r\n\r\n", method, path,
+                header);
 }
 
 class DockerImages : public ImageEngine {
@@ -124,7 +128,8 @@ class DockerImages : public ImageEngine {
     co_return std::optional<ImageFacts>(*std::move(facts));
   }
 
-  awaitable<Result<void>> pull(std::string name, std::function<void(unsigned)> percent) override {
+  awaitable<Result<void>> pull(std::string name, proto::RegistryLogin login,
+                               std::function<void(unsigned)> percent) override {
     PullProgress progress;
     const std::string path = format("/images/create?fromImage={}&tag={}",
                                     in_url(image_repository(name)), in_url(image_tag(name)));
@@ -133,7 +138,8 @@ class DockerImages : public ImageEngine {
       percent(progress.percent());
     };
     Exchange exchange(executor_, options_.docker_socket);
-    auto answer = co_await exchange.run(request_line("POST", path), options_.pull_silence, heard);
+    std::string request = request_line("POST", path, docker_login_header(login, name));
+    auto answer = co_await exchange.run(std::move(request), options_.pull_silence, heard);
     if (!answer) co_return std::move(answer).error();
     if (answer->status != 200) co_return pull_error(message_of(*answer));
     if (!progress.trouble().empty()) co_return pull_error(progress.trouble());

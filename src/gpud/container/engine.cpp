@@ -20,9 +20,10 @@ Error pull_error(std::string words) {
   };
   Errc code = Errc::io_failed;
   if (says({"not found", "manifest unknown", "name unknown", "does not exist", "no such image",
-            "invalid reference", "repository name must", "short-name"}))
+            "invalid reference", "repository name", "short-name"}))
     code = Errc::not_found;
-  else if (says({"unauthorized", "denied", "authentication required", "forbidden"}))
+  else if (says({"unauthorized", "denied", "authentication required", "forbidden",
+                 "no basic auth credentials", "invalid username/password"}))
     code = Errc::denied;
   return {code, escaped(words)};
 }

@@ -10,6 +10,7 @@
 #include "common/result.h"
 #include "common/time.h"
 #include "gpud/container/image.h"
+#include "proto/messages.h"
 
 namespace rota::gpud {
 
@@ -20,9 +21,10 @@ class ImageEngine {
 
   /// The image, if the node has it.
   virtual boost::asio::awaitable<Result<std::optional<ImageFacts>>> find(std::string name) = 0;
-  /// Has it brought from its registry; `percent` hears how far that is. An error has the registry's
-  /// own words, with Errc::not_found or Errc::denied where trying again would not help.
-  virtual boost::asio::awaitable<Result<void>> pull(std::string name,
+  /// Has it brought from its registry, which is asked as `login` says even when the image is there;
+  /// `percent` hears how far that is. An error has the registry's own words, with Errc::not_found
+  /// or Errc::denied where trying again would not help.
+  virtual boost::asio::awaitable<Result<void>> pull(std::string name, proto::RegistryLogin login,
                                                     std::function<void(unsigned)> percent) = 0;
   /// Ends and removes every container of ours for which `is_wanted` says no, by its name.
   virtual boost::asio::awaitable<Result<void>> sweep(

@@ -8,6 +8,7 @@
 #include "common/escape.h"
 #include "common/format.h"
 #include "common/log.h"
+#include "net/connection.h"  // for what it tells g++ of coroutines' frames
 #include "net/log_end.h"
 #include "net/wakeup.h"
 
@@ -25,7 +26,10 @@ std::string progress_text(unsigned percent) {
 }  // namespace
 
 ImageKeeper::ImageKeeper(boost::asio::any_io_executor executor, Options options, Progress progress)
-    : executor_(executor), options_(std::move(options)), progress_(std::move(progress)) {
+    : executor_(executor),
+      options_(std::move(options)),
+      progress_(std::move(progress)),
+      logins_(options_.logins_path) {
   if (!options_.engines.docker_socket.empty()) docker_ = docker_images(executor, options_.engines);
   if (!options_.engines.podman.empty()) podman_ = podman_images(executor, options_.engines);
 }
@@ -41,8 +45,10 @@ ImageEngine* ImageKeeper::engine(ContainerKind kind) {
 void ImageKeeper::prepare(RunId run, const Wish& wish, Ready ready) {
   const std::string name = wish.digest.empty() ? wish.image : pinned_image(wish.image, wish.digest);
   waiting_[run] = {std::move(ready), wish.pull};
-  const Key key(wish.kind, name);
+  Key key{wish.kind, name, std::nullopt};
+  if (!wish.login.empty()) key.who = wish.uid;
   Entry& entry = entries_[key];
+  entry.login = wish.login;
   const bool is_tended = std::exchange(entry.is_tended, true);
   entry.waiting.insert(run);
   entry.may_pull = entry.may_pull || wish.pull != PullPolicy::never;
@@ -81,24 +87,56 @@ awaitable<void> ImageKeeper::tend_to(Key key) {
 }
 
 awaitable<Result<ImageFacts>> ImageKeeper::have(Key key, bool must_pull) {
-  const auto& [kind, name] = key;
+  const auto& [kind, name, who] = key;
   ImageEngine* const images = engine(kind);
   if (images == nullptr)
     co_return Error{Errc::unsupported, "this node has nothing that could run its image"};
+  co_await settle_pulls(kind);
   auto found = co_await images->find(name);
   if (!found) co_return std::move(found).error();
-  if (*found && !must_pull) co_return **std::move(found);
+  const std::string id_before = *found ? (*found)->id : "";
+  const bool was_open = *found && !logins_.is_private(kind, id_before);
+  if (*found && !must_pull && logins_.may_use(kind, id_before, who)) co_return **std::move(found);
+  if (!entries_[key].may_pull && *found)
+    co_return Error{Errc::launch_failed,
+                    format("the node has image {} from another user's login, and its registry must "
+                           "not be asked whether you may use it",
+                           quoted(name))};
   if (!entries_[key].may_pull)
     co_return Error{
         Errc::launch_failed,
         format("the node does not have image {}, and it must not be pulled", quoted(name))};
-  auto pulled = co_await pull(key);
+  auto pulled = co_await pull_noted(key);
   if (!pulled) co_return std::move(pulled).error();
   found = co_await images->find(name);
   if (!found) co_return std::move(found).error();
   if (!*found)
     co_return Error{Errc::io_failed, format("image {} was pulled, but is not there", quoted(name))};
+  const std::string& id = (*found)->id;
+  // What was there for all is not one user's because that user has asked for it too.
+  const bool stays_open = was_open && id == id_before;
+  if (auto noted = logins_.pulled(kind, name, id, stays_open ? std::nullopt : who); !noted)
+    co_return std::move(noted).error();
   co_return **std::move(found);
+}
+
+/// With a login, it is on the disk beforehand what is about to come: should we be killed before we
+/// know its id, the next rgpud does not take it for everybody's.
+awaitable<Result<void>> ImageKeeper::pull_noted(Key key) {
+  if (key.who) {
+    if (auto noted = logins_.begin_pull(key.first, key.second); !noted) co_return noted;
+  }
+  auto pulled = co_await pull(key);
+  if (!pulled && key.who) logins_.end_pull(key.first, key.second);
+  co_return pulled;
+}
+
+/// What an rgpud that was killed had begun to pull with a login is nobody's.
+awaitable<void> ImageKeeper::settle_pulls(ContainerKind kind) {
+  for (const std::string& name : logins_.left_over(kind)) {
+    auto found = co_await engine(kind)->find(name);
+    if (found) logins_.settle(kind, name, *found ? (*found)->id : "");
+  }
 }
 
 /// Tries again where that may help; the last words are the registry's.
@@ -110,7 +148,8 @@ awaitable<Result<void>> ImageKeeper::pull(Key key) {
   boost::asio::steady_timer timer(executor_);
   for (unsigned left = options_.pull_tries;;) {
     std::function<void(unsigned)> percent = [this, key](unsigned value) { heard(key, value); };
-    auto pulled = co_await engine(key.first)->pull(name, std::move(percent));
+    proto::RegistryLogin login = entries_[key].login;
+    auto pulled = co_await engine(key.first)->pull(name, std::move(login), std::move(percent));
     if (pulled) co_return pulled;
     Error error = std::move(pulled).error();
     const bool is_final = error.code == Errc::not_found || error.code == Errc::denied;

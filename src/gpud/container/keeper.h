@@ -15,6 +15,7 @@
 #include "common/result.h"
 #include "common/time.h"
 #include "gpud/container/engine.h"
+#include "gpud/container/logins.h"
 #include "model/ids.h"
 
 namespace rota::gpud {
@@ -26,6 +27,7 @@ class ImageKeeper {
     EngineOptions engines;
     unsigned pull_tries = 4;                        // before a pull has failed
     Duration pull_pause = std::chrono::seconds(2);  // after the first; doubled each time
+    std::string logins_path = {};                   // of ImageLogins
   };
   /// How far the image of a run has come: "image 62 %".
   using Progress = std::function<void(RunId run, std::string text)>;
@@ -37,6 +39,8 @@ class ImageKeeper {
     std::string image;
     std::string digest;  // of an earlier run; "": whatever the image is now
     PullPolicy pull = PullPolicy::missing;
+    std::uint32_t uid = 0;            // of its owner
+    proto::RegistryLogin login = {};  // the owner's at the image's registry
   };
   using Ready = std::function<void(Result<ImageFacts>)>;
   /// Calls `ready` once the image is there, or why it cannot be; never from within, nor after the
@@ -51,13 +55,20 @@ class ImageKeeper {
   void sweep(IsWanted is_wanted);
 
  private:
-  using Key = std::pair<ContainerKind, std::string>;
+  /// An image as somebody may have it: with a login it is one user's, without one everybody's.
+  struct Key {
+    ContainerKind first = ContainerKind::none;
+    std::string second;                // its name
+    std::optional<std::uint32_t> who;  // whose login; none: nobody's
+    auto operator<=>(const Key&) const = default;
+  };
   struct Entry {
     std::set<RunId> waiting;
     bool is_tended = false;
     bool must_pull = false;
     bool may_pull = false;
     std::optional<unsigned> percent;  // of the pull, if there is one
+    proto::RegistryLogin login;
   };
 
   ImageEngine* engine(ContainerKind kind);
@@ -65,6 +76,8 @@ class ImageKeeper {
   boost::asio::awaitable<void> tend_to(Key key);
   boost::asio::awaitable<Result<ImageFacts>> have(Key key, bool must_pull);
   boost::asio::awaitable<Result<void>> pull(Key key);
+  boost::asio::awaitable<Result<void>> pull_noted(Key key);
+  boost::asio::awaitable<void> settle_pulls(ContainerKind kind);
   boost::asio::awaitable<void> sweep_all(IsWanted is_wanted);
   void heard(const Key& key, unsigned percent);
 
@@ -74,6 +87,7 @@ class ImageKeeper {
   std::unique_ptr<ImageEngine> docker_;
   std::unique_ptr<ImageEngine> podman_;
   std::map<Key, Entry> entries_;  // of images that are being looked after
+  ImageLogins logins_;
   struct Waiting {
     Ready ready;
     PullPolicy pull = PullPolicy::missing;

@@ -200,7 +200,8 @@ void add_line(int root, const char* path, const std::string& line, int field,
   static_cast<void>(!::write(file.get(), addition.data(), addition.size()));
 }
 
-std::string furnish_inside(const ContainerOrder& order, const ShareTrees& share, const Owner& owner,
+std::string furnish_inside(const ContainerOrder& order, const ShareTrees& share,
+                           const SecretTrees& secrets, const Owner& owner,
                            const std::vector<Source>& sources, int mount_namespace) {
   if (::setns(mount_namespace, CLONE_NEWNS) != 0)
     return std::string("cannot enter the container: ") + strerrordesc_np(errno);
@@ -213,18 +214,21 @@ std::string furnish_inside(const ContainerOrder& order, const ShareTrees& share,
       return no_mount(mount, std::string("the place in the container cannot be made: ") +
                                  strerrordesc_np(error));
   }
+  if (std::string trouble = secrets.make_places(root.get()); !trouble.empty()) return trouble;
   add_line(root.get(), "etc/passwd", order.passwd_line, 2, std::to_string(owner.uid));
   add_line(root.get(), "etc/group", order.group_line, 2, std::to_string(owner.gid));
   for (std::size_t i = 0; i < sources.size(); ++i)
     if (std::string trouble = attach(root.get(), order.mounts[i], sources[i]); !trouble.empty())
       return trouble;
+  if (std::string trouble = secrets.attach(root.get()); !trouble.empty()) return trouble;
   // Last, so that it stands before whatever was mounted.
   return share.attach(root.get());
 }
 
 }  // namespace
 
-std::string furnish(const ContainerOrder& order, const ShareOrder& share, const Owner& owner,
+std::string furnish(const ContainerOrder& order, const ShareOrder& share,
+                    const SecretTrees& secrets, const Owner& owner,
                     const std::vector<std::uint32_t>& groups, int mount_namespace) {
   std::vector<Source> sources;
   if (!order.mounts.empty()) {
@@ -243,7 +247,7 @@ std::string furnish(const ContainerOrder& order, const ShareOrder& share, const 
   Fd output(ends[1]);
   const pid_t pid = ::_Fork();
   if (pid == 0) {
-    const std::string said = furnish_inside(order, shim, owner, sources, mount_namespace);
+    const std::string said = furnish_inside(order, shim, secrets, owner, sources, mount_namespace);
     static_cast<void>(!::write(output.get(), said.data(), said.size()));
     ::_exit(said.empty() ? 0 : 1);
   }

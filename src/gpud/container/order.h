@@ -16,6 +16,7 @@ inline constexpr const char* box_place = "/run/.rota";
 inline constexpr const char* box_door = "door";
 inline constexpr const char* box_pause = "pause";
 inline constexpr const char* box_script = "script";
+inline constexpr const char* box_secrets = "secrets";  // a directory: the files of secrets
 
 /// What starts a container: a program, or requests to a daemon.
 enum class ContainerKind : std::uint8_t {

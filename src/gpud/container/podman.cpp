@@ -1,5 +1,6 @@
 // gpud/container/podman.cpp - images of podman, by its program.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -7,7 +8,9 @@
 #include "common/escape.h"
 #include "common/format.h"
 #include "gpud/container/engine.h"
+#include "gpud/container/logins.h"
 #include "gpud/health/program.h"
+#include "gpud/launch/secrets.h"
 #include "net/wakeup.h"
 
 namespace rota::gpud {
@@ -48,12 +51,22 @@ class PodmanImages : public ImageEngine {
     co_return std::optional<ImageFacts>(*std::move(facts));
   }
 
-  awaitable<Result<void>> pull(std::string name, std::function<void(unsigned)> percent) override {
+  awaitable<Result<void>> pull(std::string name, proto::RegistryLogin login,
+                               std::function<void(unsigned)> percent) override {
     // It tells each layer as it begins with it, and the configuration behind the last: of how many
     // it does not say, so that this is all there is to tell.
     const auto heard = [&percent](std::string_view) { percent(0); };
     std::vector<std::string> words = {"pull", "--quiet=false", "--tls-verify=true", name};
     if (is_loopback(name)) words[2] = "--tls-verify=false";
+    // In memory, and named by our own descriptor of it: there is no such file when we are gone.
+    Fd login_file;
+    if (!login.empty()) {
+      auto made = memory_file(podman_login_file(login, name));
+      if (!made) co_return std::move(made).error();
+      login_file = *std::move(made);
+      words.insert(words.begin() + 1,
+                   format("--authfile=/proc/{}/fd/{}", ::getpid(), login_file.get()));
+    }
     Said said = co_await call(std::move(words), options_.pull_limit, heard);
     if (said.end) co_return Result<void>();
     co_return pull_error(complaint(said.output, said.end.error().detail));

@@ -79,7 +79,9 @@ struct TaskOrder {
 };
 
 struct StepOrder {
-  proto::LaunchRun launch;  // payload.environment is complete here, payload.script is still text
+  // payload.environment is complete here but for secrets, payload.script is still text. Of secrets
+  // and logins nothing is ever written down: launch/secrets.h.
+  proto::LaunchRun launch;
   std::vector<std::uint32_t> cpus;    // held; bound only with cpu_list
   std::string cpu_list;               // the same as "0-3,8"; "": not bound
   std::vector<std::uint32_t> groups;  // supplementary, of the owner
@@ -99,13 +101,14 @@ struct StepOrder {
   // LaunchMode::hold: none of `tasks` is started; processes are put beside the first of them.
   bool holds = false;
   std::int64_t linger_ms = -1;  // so long it lasts with nobody in it; below 0: without end
+  std::string secrets_dir;      // for files of secrets, on a tmpfs; "": it has none of its own
 
   friend bool operator==(const StepOrder&, const StepOrder&) = default;
   static auto fields(auto& m) {
     return std::tie(m.launch, m.cpus, m.cpu_list, m.groups, m.tasks, m.cgroups, m.memory_nodes,
                     m.boot_id, m.spool_dir, m.script_path, m.kill_wait_ms, m.slurm_environment,
                     m.devices, m.share, m.memory, m.unkillable_after_ms, m.container, m.holds,
-                    m.linger_ms);
+                    m.linger_ms, m.secrets_dir);
   }
 };
 

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <set>
 
+#include "common/escape.h"
 #include "common/format.h"
 #include "common/idset.h"
 #include "gpud/launch/environment.h"
 #include "gpud/launch/record.h"
+#include "gpud/launch/secrets.h"
 #include "gpud/share/books.h"
 #include "model/output_path.h"
+#include "model/secret.h"
 
 namespace rota::gpud {
 namespace {
@@ -197,6 +200,23 @@ Result<std::vector<MpsSeat>> plan_mps(const proto::LaunchRun& launch,
   return seats;
 }
 
+/// Where the files of its secrets are for its processes; "": it has none.
+Result<std::string> plan_secrets(const proto::LaunchRun& launch, bool in_container,
+                                 const NodeFacts& facts) {
+  const JobPayload& payload = launch.payload;
+  ROTA_CHECK(validate_secrets(payload.secrets, in_container));
+  for (const SecretUse& use : payload.secrets)
+    if (secret_value(launch.secrets, use.name) == nullptr)
+      return Error{Errc::launch_failed,
+                   format("the controller sent no secret {} with it", quoted(use.name))};
+  if (!has_secret_files(payload.secrets)) return std::string();
+  if (in_container) return format("{}/{}", box_place, box_secrets);
+  if (facts.secrets_base.empty())
+    return Error{Errc::unsupported,
+                 "this node has no tmpfs at /run or /dev/shm for the files of its secrets"};
+  return format("{}/{}", facts.secrets_base, run_name(launch.run));
+}
+
 }  // namespace
 
 std::string run_token(const NodeFacts& facts, RunId run) {
@@ -219,8 +239,11 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
   const RunId run = launch.run;
   const std::string token = run_token(facts, run);
   ROTA_TRY(std::vector<MpsSeat> seats, plan_mps(launch, provision.mps, facts));
-  const EnvironmentContext context{settings, facts.name, token, start_time, std::move(seats)};
+  ROTA_TRY(const std::string secrets_dir, plan_secrets(launch, kind != ContainerKind::none, facts));
+  const EnvironmentContext context{settings,   facts.name,       token,
+                                   start_time, std::move(seats), secrets_dir};
   StepOrder order;
+  if (kind == ContainerKind::none) order.secrets_dir = secrets_dir;
   ROTA_TRY(order.share, plan_share(launch, facts));
   ROTA_TRY(order.devices, gate_for(launch, instances, facts));
   // Its variables name the instances; the record keeps the GPUs that they lie on.

@@ -42,6 +42,7 @@ struct NodeFacts {
   Duration session_linger = std::chrono::minutes(5);
   Duration unkillable_after = std::chrono::seconds(30);
   ContainerFacts containers;
+  std::string secrets_base;  // of launch/secrets.h
 };
 
 /// What was made ready on the node for one run.

@@ -20,6 +20,7 @@
 #include "gpud/launch/process_tree.h"
 #include "gpud/launch/record.h"
 #include "gpud/launch/script.h"
+#include "gpud/launch/secrets.h"
 #include "gpud/launch/task.h"
 #include "gpud/share/driver_limit.h"
 #include "gpud/share/stage.h"
@@ -107,9 +108,9 @@ bool Supervisor::run(bool may_go_on) {
     if (!trouble.empty()) link_.send(report(StepReport::Kind::note, std::move(trouble)));
     if (trouble = cgroups_.confine(order_.devices); !trouble.empty())
       trouble = "cannot confine the job to its GPUs: " + trouble;
+    if (trouble.empty()) trouble = place_secrets(order_);
     if (trouble.empty() && !order_.container.empty()) {
-      box_ = std::make_unique<ContainerBox>(order_.container, order_.share, order_.launch.owner,
-                                            order_.groups);
+      box_ = std::make_unique<ContainerBox>(order_, order_.launch.owner, order_.groups);
       trouble = box_->prepare();
     }
     if (trouble.empty()) trouble = write_script(order_);
@@ -128,6 +129,7 @@ bool Supervisor::run(bool may_go_on) {
     unstage_share(order_.share);
   }
   remove_script(order_);
+  remove_secrets(order_.secrets_dir);
   return report_end(verdict(), may_go_on && !is_given_up_ && asked_to_end == 0);
 }
 
