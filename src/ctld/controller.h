@@ -73,6 +73,8 @@ class Controller {
   net::awaitable<Result<void>> commit(std::shared_ptr<const std::vector<Row>> rows);
   void deliver(const std::vector<NodeOrder>& orders, const std::vector<Row>& rows);
   Result<void> deliver_launch(const NodeLink& link, proto::LaunchRun launch, const Payloads& fresh);
+  void deliver_fetch(const NodeLink& link, proto::FetchImage fetch, const Payloads& fresh);
+  Result<JobPayload> payload_of(JobId job, const Payloads& fresh);
   net::awaitable<void> recover(Error cause, std::vector<Answer> unanswered);
   Result<void> load();
   net::awaitable<void> tick();

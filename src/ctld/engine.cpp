@@ -185,12 +185,14 @@ void Engine::schedule(Now now) {
     else
       shrink(job, eviction);
   }
+  for (const sched::Expected& each : plan.expected) fetch_images(each);
 }
 
 void Engine::start(Job& job, Placement placement, Now now) {
   --waiting_count_;
   advance(job, JobEvent::placed);
   setbacks_.erase(job.id);
+  fetched_.erase(job.id);
   LastRun& run = job.last.edit();
   LastRun before = std::exchange(run, {});
   run.start_failed_on = std::move(before.start_failed_on);
@@ -202,7 +204,7 @@ void Engine::start(Job& job, Placement placement, Now now) {
     run.tasks_per_node.push_back(part.task_count);
     hold(job, part, now);
   }
-  for (const NodePart& part : run.placement) order_launch(job, part);
+  for (const NodePart& part : run.placement) launch(job, part);
 }
 
 /// It has the part from now on.
@@ -400,6 +402,7 @@ std::optional<Error> Engine::cancel_one(const Caller& caller, Job& job, int sign
   if (job.state == JobState::pending) {
     if (!rests(job.id)) scheduler_.remove(job.id);
     setbacks_.erase(job.id);
+    fetched_.erase(job.id);
     --waiting_count_;
     plan_needed_ = true;
     advance(job, JobEvent::ended, JobState::cancelled);

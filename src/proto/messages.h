@@ -483,9 +483,10 @@ struct RunProgress {
   static constexpr std::uint16_t number = 214;
   static constexpr std::uint32_t size_max = small_message;
   RunId run;
-  std::string text;  // "image 62 %"
+  std::string text;          // "image 62 %"
+  std::string image_digest;  // as RunStarted's, once the image is there; "": not yet
   friend bool operator==(const RunProgress&, const RunProgress&) = default;
-  static auto fields(auto& m) { return std::tie(m.run, m.text); }
+  static auto fields(auto& m) { return std::tie(m.run, m.text, m.image_digest); }
 };
 /// rgpud -> rctld: the images that it has, by the names that jobs gave them: all of them each time.
 struct NodeImages {

@@ -177,8 +177,16 @@ Result<void> on_run_started(const Call& call) {
 Result<void> on_run_progress(const Call& call) {
   ROTA_TRY(auto message, proto::decode<proto::RunProgress>(call.frame.body));
   ROTA_TRY(const NodeId node, node_of(call));
-  if (call.engine().run_progress(node, message.run, std::move(message.text)))
-    call.controller.wake();
+  call.engine().run_image(node, message.run, message.image_digest);
+  const bool is_news = call.engine().run_progress(node, message.run, std::move(message.text));
+  if (is_news || !message.image_digest.empty()) call.controller.wake();
+  return {};
+}
+
+Result<void> on_node_images(const Call& call) {
+  ROTA_TRY(auto message, proto::decode<proto::NodeImages>(call.frame.body));
+  ROTA_TRY(const NodeId node, node_of(call));
+  call.engine().node_images(node, std::move(message.images));
   return {};
 }
 
@@ -228,6 +236,7 @@ constexpr Entry table[] = {
     {proto::Heartbeat::number, on_heartbeat},
     {proto::RunStarted::number, on_run_started},
     {proto::RunProgress::number, on_run_progress},
+    {proto::NodeImages::number, on_node_images},
     {proto::RunEnded::number, on_run_ended},
     {proto::OrgShowRequest::number, on_org_show},
     {proto::OrgApplyRequest::number, on_org_apply},
