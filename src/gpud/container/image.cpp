@@ -7,6 +7,7 @@
 
 #include "common/escape.h"
 #include "common/format.h"
+#include "common/units.h"
 
 namespace rota::gpud {
 namespace {
@@ -96,8 +97,12 @@ Result<ImageFacts> image_facts(std::string_view text, std::string_view name) {
   facts.id = text_at(*image, "Id");
   if (!facts.id.starts_with("sha256:")) facts.id = "sha256:" + facts.id;
   facts.digest = facts.id;
-  for (const std::string& each : words_at(*image, "RepoDigests"))
-    if (is_same_repository(image_repository(each), image_repository(name))) facts.digest = each;
+  for (const std::string& each : words_at(*image, "RepoDigests")) {
+    if (!is_same_repository(image_repository(each), image_repository(name))) continue;
+    facts.digest = each;
+    // An image may have two digests in one repository: then the one counts that was asked for.
+    if (image_tag(each) == image_tag(name)) break;
+  }
   facts.environment = words_at(*config, "Env");
   std::erase_if(facts.environment, [](const std::string& variable) {
     const std::size_t equals = variable.find('=');
@@ -121,7 +126,10 @@ void PullProgress::take(std::string_view text) {
   rest_ += text;
   std::size_t at = 0;
   for (std::size_t end; (end = rest_.find('\n', at)) != std::string::npos; at = end + 1)
-    take_line(std::string_view(rest_).substr(at, end - at));
+    if (const auto line = std::string_view(rest_).substr(at, end - at); of_ == Of::docker)
+      take_line(line);
+    else
+      take_drawn(line);
   rest_.erase(0, at);
   if (rest_.size() > line_bytes_max) rest_.clear();
 }
@@ -146,6 +154,30 @@ void PullProgress::take_line(std::string_view line) {
     one.loaded = number_at(*detail, "current");
     one.total = std::max(one.total, number_at(*detail, "total"));
   }
+}
+
+/// "Copying blob ca7703c792d5 [====>---] 4.0MiB / 5.0MiB", "Copying blob ca7703c792d5 done", with
+/// the terminal's orders to draw over what is there before it.
+void PullProgress::take_drawn(std::string_view line) {
+  constexpr std::string_view begin = "Copying blob ";
+  const std::size_t at = line.find(begin);
+  if (at == std::string_view::npos) return;
+  line.remove_prefix(at + begin.size());
+  const std::string_view id = line.substr(0, line.find(' '));
+  line.remove_prefix(id.size());
+  const std::size_t bar = line.rfind("] "), slash = line.rfind(" / ");
+  const bool is_done = line.starts_with(" done") || line.starts_with(" skipped");
+  if (!is_done && (bar == std::string_view::npos || slash == std::string_view::npos || slash < bar))
+    return;
+  Layer& one = layer(id);
+  one.is_done = one.is_done || is_done;
+  if (is_done) return;
+  const std::string_view total = line.substr(slash + 3);
+  const auto loaded_bytes = size_parse(line.substr(bar + 2, slash - bar - 2));
+  const auto total_bytes = size_parse(total.substr(0, total.find_first_of(" \r|")));
+  if (!loaded_bytes || !total_bytes) return;
+  one.loaded = *loaded_bytes;
+  one.total = std::max(one.total, *total_bytes);
 }
 
 unsigned PullProgress::percent() const {

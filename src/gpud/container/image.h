@@ -34,9 +34,12 @@ std::string_view image_tag(std::string_view name);
 /// The same repository at exactly this digest; the digest alone if it is no registry's.
 std::string pinned_image(std::string_view name, std::string_view digest);
 
-/// How far a pull has come, from the lines that dockerd sends while it works.
+/// How far a pull has come, from the lines that dockerd sends while it works, or those that podman
+/// draws on a terminal.
 class PullProgress {
  public:
+  enum class Of : std::uint8_t { docker, podman };
+  explicit PullProgress(Of of = Of::docker) : of_(of) {}
   /// Takes what has come of the stream; the rest of a line may follow.
   void take(std::string_view text);
   /// In percent of the bytes that are known to be needed.
@@ -46,6 +49,7 @@ class PullProgress {
 
  private:
   void take_line(std::string_view line);
+  void take_drawn(std::string_view line);
 
   struct Layer {
     std::string id;
@@ -55,6 +59,7 @@ class PullProgress {
   };
   Layer& layer(std::string_view id);
 
+  Of of_;
   std::vector<Layer> layers_;
   std::string rest_;
   std::string trouble_;

@@ -49,12 +49,16 @@ class PodmanImages : public ImageEngine {
   }
 
   awaitable<Result<void>> pull(std::string name, std::function<void(unsigned)> percent) override {
-    // It tells each layer as it begins with it, and the configuration behind the last: of how many
-    // it does not say, so that this is all there is to tell.
-    const auto heard = [&percent](std::string_view) { percent(0); };
+    // To a pipe it tells each layer as it begins with it, and neither how many nor how large they
+    // are. What it draws on a terminal has all that.
+    PullProgress progress(PullProgress::Of::podman);
+    const auto heard = [&progress, &percent](std::string_view part) {
+      progress.take(part);
+      percent(progress.percent());
+    };
     std::vector<std::string> words = {"pull", "--quiet=false", "--tls-verify=true", name};
     if (is_loopback(name)) words[2] = "--tls-verify=false";
-    Said said = co_await call(std::move(words), options_.pull_limit, heard);
+    Said said = co_await call(std::move(words), options_.pull_limit, heard, true);
     if (said.end) co_return Result<void>();
     co_return pull_error(complaint(said.output, said.end.error().detail));
   }
@@ -116,11 +120,12 @@ class PodmanImages : public ImageEngine {
   }
 
   awaitable<Said> call(std::vector<std::string> words, Duration limit,
-                       std::function<void(std::string_view)> heard) {
+                       std::function<void(std::string_view)> heard, bool on_terminal = false) {
     ProgramOrder order;
     order.words = podman_words(options_.podman);
     order.words.insert(order.words.end(), words.begin(), words.end());
     order.limit = limit;
+    order.on_terminal = on_terminal;
     struct State {
       explicit State(const boost::asio::any_io_executor& executor) : done(executor) {}
       net::Wakeup done;

@@ -41,6 +41,12 @@ TEST(ImageFacts, AreReadFromWhatTheEngineTells) {
   EXPECT_EQ(facts->size_bytes, 1234u);
 }
 
+TEST(ImageFacts, OfTwoDigestsInOneRepositoryTheOneThatWasAskedFor) {
+  const std::string twice =
+      R"({"Id":"sha256:aa","RepoDigests":["t@sha256:01","t@sha256:02","t@sha256:03"],"Config":{}})";
+  EXPECT_EQ(image_facts(twice, "t@sha256:02")->digest, "t@sha256:02");
+}
+
 TEST(ImageFacts, OneThatNoRegistryHasIsKnownByItsId) {
   EXPECT_EQ(image_facts(inspected, "mine:1")->digest, "sha256:aa");
   EXPECT_EQ(image_facts(R"([{"Id":"cc","Config":{}}])", "mine")->id, "sha256:cc")
@@ -71,6 +77,27 @@ TEST(PullProgress, CountsBytesOfAllLayers) {
   progress.take("not JSON\n{\"status\":\"Already exists\",\"id\":\"b\"}\n");
   EXPECT_EQ(progress.percent(), 100u);
   EXPECT_EQ(progress.trouble(), "");
+}
+
+// As podman 4.3 draws it, over and over.
+TEST(PullProgress, CountsBytesThatPodmanDraws) {
+  PullProgress progress(PullProgress::Of::podman);
+  progress.take("Trying to pull 127.0.0.1:5000/x:2...\nGetting image source signatures\n");
+  EXPECT_EQ(progress.percent(), 0u);
+  progress.take(
+      "Copying blob ca77 [=========>-] 4.0MiB / 5.0MiB\r\nCopying blob 4a54 [>---] 1.0MiB / ");
+  EXPECT_EQ(progress.percent(), 80u) << "only whole lines count";
+  progress.take("15.0MiB\n");
+  EXPECT_EQ(progress.percent(), 25u);
+  progress.take(
+      "\x1b[2A\x1b[JCopying blob ca77 done  \nCopying blob 4a54 [==>-] 10.0MiB / 15.0MiB\n");
+  EXPECT_EQ(progress.percent(), 75u);
+  progress.take(
+      "Copying blob 4a54 [====] 15.0MiB / 15.0MiB | 3.0MiB/s\nCopying config 9f [=] 1.0KiB / "
+      "1.0KiB\n");
+  EXPECT_EQ(progress.percent(), 100u);
+  progress.take("Copying blob 1111 [nonsense\nCopying blob 2222 skipped: already exists\n");
+  EXPECT_EQ(progress.percent(), 100u);
 }
 
 TEST(PullProgress, HasTheRegistrysWords) {
