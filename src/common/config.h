@@ -99,6 +99,8 @@ struct Config {
   std::string node_docker_socket = "/run/docker.sock";
   std::string node_docker_runtime;
   std::string node_podman = "podman";
+  std::string node_image_cache = "auto";
+  std::uint64_t node_prefetch = 2;
   Duration node_reconnect_max = std::chrono::seconds(30);
   Duration node_health_poll = std::chrono::seconds(15);
   std::string node_health_policy;

@@ -125,6 +125,10 @@ Result<void> is_container_runtime_choice(std::string_view text) {
   static constexpr std::array<std::string_view, 4> choices{"auto", "docker", "podman", "none"};
   return is_one_of(text, choices);
 }
+Result<void> is_cache_size(std::string_view text) {
+  if (text == "auto" || size_parse(text)) return {};
+  return must("must be a size such as 200G, 0 for no bound, or auto");
+}
 Result<void> is_container_gpus(std::string_view text) {
   static constexpr std::array<std::string_view, 3> choices{"nvidia", "cdi", "none"};
   return is_one_of(text, choices);
@@ -355,6 +359,13 @@ constexpr std::array table{
     Row{{"node.podman", "string", "podman",
          "The podman program: a name for the PATH, or a path; '' for none"},
         TextMember{&Config::node_podman, any_text}},
+    Row{{"node.image_cache", "string", "auto",
+         "Disk space for images that jobs brought, such as 200G; 0 for no bound, auto for half the "
+         "disk"},
+        TextMember{&Config::node_image_cache, is_cache_size}},
+    Row{{"node.prefetch", "number", "2",
+         "Images that are pulled at one time for jobs that wait for their GPUs; 0 for none"},
+        NumberMember{&Config::node_prefetch, 0, 64}},
     Row{{"node.reconnect_max", "duration", "30s",
          "Longest pause between attempts to reach the controller"},
         DurationMember{&Config::node_reconnect_max, 10ms, 1h}},

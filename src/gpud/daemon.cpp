@@ -166,6 +166,12 @@ Result<void> Daemon::make_shell() {
   options.images.engines.node = facts.containers.node;
   options.images.engines.docker_socket = facts.containers.docker_socket;
   options.images.engines.podman = facts.containers.podman;
+  options.images.cache_path = facts.spool_dir + "/images";
+  options.images.prefetch_max = static_cast<unsigned>(config_.node_prefetch);
+  options.images.cache_bytes.reset();
+  if (config_.node_image_cache != "auto") {
+    ROTA_TRY(options.images.cache_bytes, size_parse(config_.node_image_cache));
+  }
   log::info("rgpud {} on node {}: {} CPUs, {} memory, {} GPUs", version(), name,
             options.inventory.cpu_count, size_format(options.inventory.memory_bytes),
             options.inventory.gpus.size());

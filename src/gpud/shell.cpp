@@ -55,7 +55,9 @@ Shell::Shell(boost::asio::any_io_executor executor, Options options, Spool spool
                 progress.text = std::move(text);
                 controller_->send(progress);
               }),
-      timer_(executor) {}
+      timer_(executor) {
+  images_.names_changed = [this] { tell_images(); };
+}
 
 Steps::Events Shell::step_events() {
   Steps::Events events;
@@ -126,15 +128,41 @@ void Shell::prepare_image(const proto::LaunchRun& launch, Provision provision,
   if (*kind == ContainerKind::none) return prepared(std::move(provision));
   const ImageKeeper::Wish wish{*kind, launch.spec.image, launch.image_digest,
                                launch.payload.container.pull};
-  images_.prepare(launch.run, wish, [provision, prepared](Result<ImageFacts> image) mutable {
+  // Of a run on several nodes, the others wait to hear from the first which image its name means.
+  const bool is_waited_for = launch.nodes.size() > 1 && launch.image_digest.empty();
+  const RunId run = launch.run;
+  images_.prepare(run, wish, [=, this](Result<ImageFacts> image) mutable {
     if (!image) return prepared(std::move(image).error());
+    if (is_waited_for && controller_) {
+      proto::RunProgress progress;
+      progress.run = run;
+      progress.image_digest = image->digest;
+      controller_->send(progress);
+    }
     provision.image = *std::move(image);
     prepared(std::move(provision));
   });
 }
 
+/// Nothing depends on it: the launch will say what is wrong with the image.
+Result<void> Shell::fetch_image(const proto::Frame& frame) {
+  ROTA_TRY(const auto order, proto::decode<proto::FetchImage>(frame.body));
+  const auto kind = container_kind(order.image, order.runtime, containers_);
+  if (!kind || *kind == ContainerKind::none || !validate_image(order.image)) return {};
+  images_.prefetch({*kind, order.image, order.digest, PullPolicy::missing});
+  return {};
+}
+
+void Shell::tell_images() {
+  if (!controller_ || !images_.has_engines()) return;
+  proto::NodeImages images;
+  images.images = images_.names();
+  controller_->send(images);
+}
+
 void Shell::sweep_containers() {
   swept_ = mono_now();
+  images_.tidy();
   images_.sweep([this](const std::string& name) { return steps_.has_container(name); });
 }
 
@@ -167,6 +195,8 @@ Result<void> Shell::start() {
     const bool is_over = run.phase == proto::RunPhase::ended;
     running += is_over ? 0 : 1;
     if (is_over) run.end.usage = usage_.end(id);
+    if (!is_over && !run.launch.spec.image.empty())
+      images_.adopt(id, run.launch.spec.image.str(), run.image_digest);
     agent_.adopt(std::move(run));
     if (!is_over) measure(id);
     adopted.insert(id);
@@ -277,6 +307,7 @@ void Shell::welcomed(const proto::NodeWelcome& welcome) {
   usage_.set_idle_window(std::chrono::milliseconds(welcome.settings.idle_window_ms));
   // With what the last session has not taken.
   if (health_ && controller_) controller_->send(health_->report());
+  tell_images();
   carry_out();
 }
 
@@ -312,6 +343,8 @@ Result<void> Shell::received(const proto::Frame& frame) {
       return apply<proto::TellRun>(frame);
     case proto::ForgetRun::number:
       return apply<proto::ForgetRun>(frame);
+    case proto::FetchImage::number:
+      return fetch_image(frame);
     case proto::GpuHealthTaken::number: {
       ROTA_TRY(const auto taken, proto::decode<proto::GpuHealthTaken>(frame.body));
       if (health_) health_->taken(taken.sequence);

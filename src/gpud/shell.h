@@ -86,6 +86,8 @@ class Shell {
   void prepare_image(const proto::LaunchRun& launch, Provision provision,
                      const Steps::Events::Prepared& prepared);
   void sweep_containers();
+  Result<void> fetch_image(const proto::Frame& frame);
+  void tell_images();
   void settle_mps();
   void settle_instances();
   std::function<std::vector<MigDevice>(RunId)> instances_of() const;

@@ -2,7 +2,8 @@
 #
 # After `. "$(dirname "$0")/lib.sh"`:
 #   have_docker | have_podman   whether the engine can be started here, as root
-#   docker_start                a dockerd of this test in $test_dir/docker; `dock` is its client
+#   docker_start                a dockerd of this test in $test_dir/docker; `dock` is its client. For a second one
+#                               set docker_name to its directory, for `dock` too
 #   podman_start                a store of this test in $test_dir/podman; `pod` is its program
 #   image_tar FILE              a root file system with busybox; extra files come from $test_dir/extra
 #   registry_start              Debian's docker-registry on loopback; $registry is its host:port
@@ -20,13 +21,12 @@ ends() {
 }
 
 docker_start() {
-  local home=$test_dir/docker
+  local home=$test_dir/${docker_name:-docker}
   mkdir -p "$home"
   dockerd --data-root "$home/data" --exec-root "$home/exec" -H "unix://$home/sock" --pidfile "$home/pid" \
     --iptables=false --ip6tables=false --bridge=none --exec-opt native.cgroupdriver=cgroupfs "$@" \
     >"$home/log" 2>&1 &
-  docker_pid=$!
-  at_exit "docker_stop"
+  at_exit "docker_name=${docker_name:-docker} docker_stop $!"
   wait_for 30 dock version || {
     diag "$(tail -n 20 "$home/log")"
     bail_out "dockerd does not start"
@@ -37,11 +37,11 @@ docker_stop() {
   left=$(dock ps -aq 2>/dev/null)
   # shellcheck disable=SC2086
   [[ -z $left ]] || dock rm -f $left >/dev/null 2>&1
-  ends "$docker_pid"
+  ends "$1"
   # Its own network namespace stays mounted for the next dockerd.
-  umount "$test_dir/docker/exec/netns/"* 2>/dev/null
+  umount "$test_dir/${docker_name:-docker}/exec/netns/"* 2>/dev/null
 }
-dock() { docker -H "unix://$test_dir/docker/sock" "$@"; }
+dock() { docker -H "unix://$test_dir/${docker_name:-docker}/sock" "$@"; }
 
 podman_start() {
   mkdir -p "$test_dir/podman"

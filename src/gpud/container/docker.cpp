@@ -140,6 +140,26 @@ class DockerImages : public ImageEngine {
     co_return Result<void>();
   }
 
+  awaitable<Result<void>> remove(std::string name) override {
+    auto answer = co_await call("DELETE", format("/images/{}", in_url(name)));
+    if (!answer) co_return std::move(answer).error();
+    if (answer->status != 200 && answer->status != 404)
+      co_return Error{Errc::io_failed, escaped(message_of(*answer))};
+    co_return Result<void>();
+  }
+
+  awaitable<Result<std::string>> directory() override {
+    auto answer = co_await call("GET", "/info");
+    if (!answer) co_return std::move(answer).error();
+    error_code error;
+    const boost::json::value info = boost::json::parse(answer->body, error);
+    const auto* object = error ? nullptr : info.if_object();
+    const auto* root = object == nullptr ? nullptr : object->if_contains("DockerRootDir");
+    if (root == nullptr || !root->is_string())
+      co_return Error{Errc::malformed, "dockerd does not say where its images are"};
+    co_return std::string(root->get_string());
+  }
+
   awaitable<Result<void>> sweep(
       std::function<bool(const std::string& container)> is_wanted) override {
     auto answer = co_await call("GET", "/containers/json?all=true");

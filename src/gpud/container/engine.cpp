@@ -27,6 +27,10 @@ Error pull_error(std::string words) {
   return {code, escaped(words)};
 }
 
+boost::asio::awaitable<Result<std::string>> ImageEngine::directory() {
+  co_return Error{Errc::unsupported, "it does not say where its images are"};
+}
+
 std::vector<std::string> podman_words(const std::string& program) {
   // On a host with systemd podman would ask it for a scope; the job's cgroup is ours to choose.
   return {program, "--cgroup-manager=cgroupfs", "--events-backend=file", "--runtime=runc"};

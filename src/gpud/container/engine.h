@@ -1,4 +1,4 @@
-// gpud/container/engine.h - the images of one container engine: looked up and pulled.
+// gpud/container/engine.h - the images of one container engine: looked up, pulled and removed.
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -24,6 +24,11 @@ class ImageEngine {
   /// own words, with Errc::not_found or Errc::denied where trying again would not help.
   virtual boost::asio::awaitable<Result<void>> pull(std::string name,
                                                     std::function<void(unsigned)> percent) = 0;
+  /// Takes the name from the image, which goes with its last name. Good when there is no such name;
+  /// an error when a container needs it.
+  virtual boost::asio::awaitable<Result<void>> remove(std::string name) = 0;
+  /// Where on this host the images are; an error: that cannot be told.
+  virtual boost::asio::awaitable<Result<std::string>> directory();
   /// Ends and removes every container of ours for which `is_wanted` says no, by its name.
   virtual boost::asio::awaitable<Result<void>> sweep(
       std::function<bool(const std::string& container)> is_wanted) = 0;

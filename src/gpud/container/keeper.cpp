@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "common/escape.h"
 #include "common/format.h"
@@ -17,33 +16,74 @@ using boost::asio::awaitable;
 
 namespace {
 
+constexpr std::size_t prefetches_max = 64;
+
 /// Where the engine tells nothing that could be counted, only what is waited for.
 std::string progress_text(unsigned percent) {
   return percent == 0 ? "image" : format("image {} %", percent);
 }
 
+ImageKeeper::Engines engines_of(boost::asio::any_io_executor executor,
+                                const EngineOptions& options) {
+  ImageKeeper::Engines engines;
+  if (!options.docker_socket.empty())
+    engines[ContainerKind::docker] = docker_images(executor, options);
+  if (!options.podman.empty()) engines[ContainerKind::podman] = podman_images(executor, options);
+  return engines;
+}
+
+std::set<ContainerKind> kinds_of(const ImageKeeper::Engines& engines) {
+  std::set<ContainerKind> kinds;
+  for (const auto& [kind, images] : engines) kinds.insert(kind);
+  return kinds;
+}
+
 }  // namespace
 
 ImageKeeper::ImageKeeper(boost::asio::any_io_executor executor, Options options, Progress progress)
-    : executor_(executor), options_(std::move(options)), progress_(std::move(progress)) {
-  if (!options_.engines.docker_socket.empty()) docker_ = docker_images(executor, options_.engines);
-  if (!options_.engines.podman.empty()) podman_ = podman_images(executor, options_.engines);
-}
+    : ImageKeeper(executor, options, std::move(progress), engines_of(executor, options.engines)) {}
+
+ImageKeeper::ImageKeeper(boost::asio::any_io_executor executor, Options options, Progress progress,
+                         Engines engines)
+    : executor_(executor),
+      options_(std::move(options)),
+      progress_(std::move(progress)),
+      engines_(std::move(engines)),
+      cache_(options_.cache_path, kinds_of(engines_)),
+      bound_(options_.cache_bytes),
+      save_timer_(executor) {}
 
 ImageKeeper::~ImageKeeper() = default;
 
 ImageEngine* ImageKeeper::engine(ContainerKind kind) {
-  return kind == ContainerKind::docker   ? docker_.get()
-         : kind == ContainerKind::podman ? podman_.get()
-                                         : nullptr;
+  const auto found = engines_.find(kind);
+  return found == engines_.end() ? nullptr : found->second.get();
+}
+
+ImageKeeper::Key ImageKeeper::key_of(const Wish& wish) {
+  return {wish.kind, wish.digest.empty() ? wish.image : pinned_image(wish.image, wish.digest)};
 }
 
 void ImageKeeper::prepare(RunId run, const Wish& wish, Ready ready) {
-  const std::string name = wish.digest.empty() ? wish.image : pinned_image(wish.image, wish.digest);
-  waiting_[run] = {std::move(ready), wish.pull};
-  const Key key(wish.kind, name);
+  waiting_[run] = {std::move(ready), wish};
+  cache_.hold(run, key_of(wish), wish.image);
+  attend(run);
+}
+
+void ImageKeeper::attend(RunId run) {
+  const Wish& wish = waiting_.at(run).wish;
+  const Key key = key_of(wish);
+  const std::string& name = key.second;
+  // What comes by its name is nearly always what the digest means: it is not brought twice.
+  const auto by_name = entries_.find(Key(wish.kind, wish.image));
+  if (name != wish.image && by_name != entries_.end()) {
+    by_name->second.followers.insert(run);
+    if (by_name->second.percent) progress_(run, progress_text(*by_name->second.percent));
+    return;
+  }
   Entry& entry = entries_[key];
   const bool is_tended = std::exchange(entry.is_tended, true);
+  entry.image = wish.image;
   entry.waiting.insert(run);
   entry.may_pull = entry.may_pull || wish.pull != PullPolicy::never;
   // What is named by its digest is what it was, however often one looks.
@@ -53,9 +93,48 @@ void ImageKeeper::prepare(RunId run, const Wish& wish, Ready ready) {
   if (!is_tended) tend(key);
 }
 
+void ImageKeeper::adopt(RunId run, const std::string& image, const std::string& digest) {
+  cache_.hold(run, key_of({ContainerKind::none, image, digest}), image);
+}
+
 void ImageKeeper::release(RunId run) {
   waiting_.erase(run);
-  for (auto& [key, entry] : entries_) entry.waiting.erase(run);
+  for (auto& [key, entry] : entries_) {
+    entry.waiting.erase(run);
+    entry.followers.erase(run);
+  }
+  if (cache_.release(run)) trim();
+}
+
+void ImageKeeper::prefetch(const Wish& wish) {
+  if (options_.prefetch_max == 0 || engine(wish.kind) == nullptr) return;
+  const auto is_same = [key = key_of(wish)](const Wish& other) { return key_of(other) == key; };
+  if (std::ranges::any_of(prefetches_, is_same)) return;
+  if (prefetches_.size() >= prefetches_max)
+    return log::info("image {} is not fetched ahead: {} others are to be", quoted(wish.image),
+                     prefetches_.size());
+  prefetches_.push_back(wish);
+  next_prefetch();
+}
+
+void ImageKeeper::next_prefetch() {
+  const auto is_urgent = [](const auto& each) {
+    return !each.second.waiting.empty() || !each.second.followers.empty();
+  };
+  while (!prefetches_.empty() && prefetching_ < options_.prefetch_max &&
+         std::ranges::none_of(entries_, is_urgent)) {
+    const Wish wish = std::move(prefetches_.front());
+    prefetches_.pop_front();
+    const Key key = key_of(wish);
+    if (entries_.contains(key)) continue;
+    ++prefetching_;
+    Entry& entry = entries_[key];
+    entry.image = wish.image;
+    entry.is_tended = true;
+    entry.may_pull = true;
+    entry.is_prefetch = true;
+    tend(key);
+  }
 }
 
 void ImageKeeper::tend(const Key& key) {
@@ -65,12 +144,33 @@ void ImageKeeper::tend(const Key& key) {
 awaitable<void> ImageKeeper::tend_to(Key key) {
   boost::asio::steady_timer now(executor_, Duration::zero());
   co_await now.async_wait(net::no_throw);  // nobody is called from within prepare()
-  const bool must_pull = entries_[key].must_pull;
+  bool must_pull = entries_[key].must_pull;
   Result<ImageFacts> facts = co_await have(key, must_pull);
+  // Somebody may have come meanwhile who is not content with what is there.
+  if (facts && !must_pull && entries_[key].must_pull) {
+    must_pull = true;
+    facts = co_await have(key, must_pull);
+  }
   const auto found = entries_.find(key);
-  const std::set<RunId> runs = std::move(found->second.waiting);
+  const Entry entry = std::move(found->second);
   entries_.erase(found);
-  for (const RunId run : runs) {
+  if (entry.is_prefetch) {
+    --prefetching_;
+    if (!facts) log::warning("{}; a job that waits needs it", facts.error().detail);
+  }
+  if (facts) {
+    cache_.use(key, entry.image, *facts);
+    for (const RunId run : entry.waiting) cache_.hold_id(run, facts->id);
+  }
+  answer(entry, facts);
+  save_soon();
+  tell_names();
+  trim();
+  next_prefetch();
+}
+
+void ImageKeeper::answer(const Entry& entry, const Result<ImageFacts>& facts) {
+  for (const RunId run : entry.waiting) {
     const auto waiting = waiting_.extract(run);
     if (waiting.empty()) continue;
     if (facts)
@@ -78,6 +178,8 @@ awaitable<void> ImageKeeper::tend_to(Key key) {
     else
       waiting.mapped().ready(facts.error());
   }
+  for (const RunId run : entry.followers)
+    if (waiting_.contains(run)) attend(run);
 }
 
 awaitable<Result<ImageFacts>> ImageKeeper::have(Key key, bool must_pull) {
@@ -85,6 +187,7 @@ awaitable<Result<ImageFacts>> ImageKeeper::have(Key key, bool must_pull) {
   ImageEngine* const images = engine(kind);
   if (images == nullptr)
     co_return Error{Errc::unsupported, "this node has nothing that could run its image"};
+  co_await until_removed(key);
   auto found = co_await images->find(name);
   if (!found) co_return std::move(found).error();
   if (*found && !must_pull) co_return **std::move(found);
@@ -92,7 +195,14 @@ awaitable<Result<ImageFacts>> ImageKeeper::have(Key key, bool must_pull) {
     co_return Error{
         Errc::launch_failed,
         format("the node does not have image {}, and it must not be pulled", quoted(name))};
+  const bool is_new = !*found;
+  if (is_new) {
+    cache_.pull_begins(key, entries_[key].image);
+    save();
+  }
+  trim();
   auto pulled = co_await pull(key);
+  if (!pulled) cache_.pull_failed(key);
   if (!pulled) co_return std::move(pulled).error();
   found = co_await images->find(name);
   if (!found) co_return std::move(found).error();
@@ -116,7 +226,7 @@ awaitable<Result<void>> ImageKeeper::pull(Key key) {
     const bool is_final = error.code == Errc::not_found || error.code == Errc::denied;
     std::string text = format("image {} cannot be pulled: {}", quoted(name), error.detail);
     if (is_final) co_return Error{Errc::launch_failed, std::move(text)};
-    if (--left == 0 || entries_[key].waiting.empty())
+    if (--left == 0 || (entries_[key].waiting.empty() && entries_[key].followers.empty()))
       co_return Error{Errc::io_failed, std::move(text)};
     log::warning("{}; again in {} s", text,
                  std::chrono::duration_cast<std::chrono::seconds>(pause).count());
@@ -131,6 +241,7 @@ void ImageKeeper::heard(const Key& key, unsigned percent) {
   if (found == entries_.end() || found->second.percent == percent) return;
   found->second.percent = percent;
   for (const RunId run : found->second.waiting) progress_(run, progress_text(percent));
+  for (const RunId run : found->second.followers) progress_(run, progress_text(percent));
 }
 
 void ImageKeeper::sweep(IsWanted is_wanted) {
@@ -139,8 +250,7 @@ void ImageKeeper::sweep(IsWanted is_wanted) {
 }
 
 awaitable<void> ImageKeeper::sweep_all(IsWanted is_wanted) {
-  for (ImageEngine* const images : {docker_.get(), podman_.get()}) {
-    if (images == nullptr) continue;
+  for (const auto& [kind, images] : engines_) {
     IsWanted ask = [&is_wanted](const std::string& name) {
       const bool keep = is_wanted(name);
       if (!keep) log::warning("container {} has no job: it is removed", name);

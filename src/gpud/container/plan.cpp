@@ -176,8 +176,12 @@ Error lacks(std::string_view runtime) {
 }  // namespace
 
 Result<ContainerKind> container_kind(const proto::LaunchRun& launch, const ContainerFacts& facts) {
-  if (launch.spec.image.empty()) return ContainerKind::none;
-  const std::string& wish = launch.payload.container.runtime;
+  return container_kind(launch.spec.image.str(), launch.payload.container.runtime, facts);
+}
+
+Result<ContainerKind> container_kind(const std::string& image, const std::string& wish,
+                                     const ContainerFacts& facts) {
+  if (image.empty()) return ContainerKind::none;
   const std::string& runtime = wish.empty() ? facts.runtime : wish;
   if (runtime == "none" && !wish.empty()) return ContainerKind::none;
   if (runtime.empty() || runtime == "none")
@@ -185,9 +189,9 @@ Result<ContainerKind> container_kind(const proto::LaunchRun& launch, const Conta
                  "this node runs no images (node.container_runtime), and the job has one"};
   if (facts.pause_program.empty())
     return Error{Errc::unsupported, "this node's rota-pause was not found"};
-  if (launch.spec.image.str().starts_with('/'))
+  if (image.starts_with('/'))
     return Error{Errc::launch_failed, format("{} cannot run the file {}: give the name of an image",
-                                             runtime, quoted(launch.spec.image.str()))};
+                                             runtime, quoted(image))};
   if (runtime == "docker") {
     if (facts.docker_socket.empty()) return lacks(runtime);
     return ContainerKind::docker;

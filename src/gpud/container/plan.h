@@ -32,6 +32,9 @@ struct ContainerFacts {
 /// What runs the job's image here: none for a job without one, or with --runtime none. Fails with
 /// the reason when this node cannot.
 Result<ContainerKind> container_kind(const proto::LaunchRun& launch, const ContainerFacts& facts);
+/// The same of an image for a job that names this runtime; "": none.
+Result<ContainerKind> container_kind(const std::string& image, const std::string& wish,
+                                     const ContainerFacts& facts);
 
 /// The variables of a job in an image: the submitter's that mean something there, the image's, and
 /// last those that were asked for by name.

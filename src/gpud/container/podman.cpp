@@ -63,6 +63,20 @@ class PodmanImages : public ImageEngine {
     co_return pull_error(complaint(said.output, said.end.error().detail));
   }
 
+  awaitable<Result<void>> remove(std::string name) override {
+    std::vector<std::string> words = {"rmi", name};
+    Said said = co_await call(std::move(words), options_.call_limit, nullptr);
+    if (said.end || lacks(said.output)) co_return Result<void>();
+    co_return Error{Errc::io_failed, escaped(complaint(said.output, said.end.error().detail))};
+  }
+
+  awaitable<Result<std::string>> directory() override {
+    std::vector<std::string> words = {"info", "--format={{.Store.GraphRoot}}"};
+    Said said = co_await call(std::move(words), options_.call_limit, nullptr);
+    if (!said.end) co_return std::move(said.end).error();
+    co_return said.output.substr(0, said.output.find('\n'));
+  }
+
   awaitable<Result<void>> sweep(
       std::function<bool(const std::string& container)> is_wanted) override {
     std::vector<std::string> words = {"ps", "--all", "--format={{.Names}}"};

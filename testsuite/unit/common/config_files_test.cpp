@@ -60,10 +60,11 @@ std::string as_text(const Config& c) {
        << c.node_container_runtime << '|' << c.node_container_gpus << '|'
        << c.node_container_network << '|' << c.node_container_ipc << '|' << c.node_container_mounts
        << '|' << c.node_container_start_limit.count() << '|' << c.node_docker_socket << '|'
-       << c.node_docker_runtime << '|' << c.node_podman << '|' << c.node_reconnect_max.count()
-       << '|' << c.node_health_poll.count() << '|' << c.node_health_policy << '|'
-       << c.node_kernel_log << '|' << c.node_gpu_reset_program << '|' << c.node_gpu_test_program
-       << '|' << c.node_gpu_program_limit.count() << '|' << c.node_health_checks << '|'
+       << c.node_docker_runtime << '|' << c.node_podman << '|' << c.node_image_cache << '|'
+       << c.node_prefetch << '|' << c.node_reconnect_max.count() << '|'
+       << c.node_health_poll.count() << '|' << c.node_health_policy << '|' << c.node_kernel_log
+       << '|' << c.node_gpu_reset_program << '|' << c.node_gpu_test_program << '|'
+       << c.node_gpu_program_limit.count() << '|' << c.node_health_checks << '|'
        << c.node_health_check_interval.count() << '|' << c.node_health_check_limit.count() << '|'
        << c.node_health_check_jobs << '|' << c.log_file << '|' << c.log_level;
   return text.str();
@@ -123,6 +124,7 @@ TEST(ConfigTable, EveryKeyChangesItsOwnMemberAndNoOther) {
                         : key.name == "node.container_gpus"    ? "cdi"
                         : key.name == "node.container_network" ? "none"
                         : key.name == "node.container_ipc"     ? "host"
+                        : key.name == "node.image_cache"       ? "200G"
                                                                : "";
     if (key.type == "bool") value = key.default_text == "true" ? "false" : "true";
     if (key.name == "cluster.name" || key.name == "node.name" || key.name == "node.cgroup_parent")
