@@ -11,7 +11,7 @@ declare -gA _rota_options=(
     -o= --output= -e= --error= -D= --chdir= --kind= --interactive --inference --priority= --preemptible
     --non-preemptible --preemptibility= --background --signal= --grace= --requeue --no-requeue --image= --container-image=
     --container-mounts= --volume= --container-workdir= --container-mount-home --container-writable --container-readonly
-    --entrypoint --args --no-entrypoint --command --env= --shm-size= --large-shm --pull= --image-pull-policy= --local-image
+    --entrypoint --args --no-entrypoint --command --env= --data= --pvc= --git= --container-name= --container-save= --shm-size= --large-shm --pull= --image-pull-policy= --local-image
     --runtime= --wrap= -W --wait -P --parsable --json
     -Q --quiet -v --verbose -h --help --usage -V --version"
   [rqueue]="-u= --user= --me -A= --project= --account= -t= --state= --states= --name= -j= --job= --jobs= -a --all
@@ -25,7 +25,8 @@ declare -gA _rota_options=(
     -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= --mps[=] -N= --nodes= -n= --ntasks= -c= --cpus-per-task= --mem=
     -w= --nodelist= -x= --exclude= -C= --constraint= -t= --time= -D= --chdir= --kind= --priority= --pty
     --image= --container-image= --container-mounts= --volume= --container-workdir= --container-mount-home --container-writable
-    --container-readonly --env= --shm-size= --pull= --image-pull-policy= --local-image --runtime=
+    --container-readonly --env= --data= --pvc= --git= --container-name= --container-save= --shm-size= --pull=
+    --image-pull-policy= --local-image --runtime=
     -v --verbose -h --help --usage -V --version"
   [ralloc]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus= --gpus-per-node=
     -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=

@@ -50,6 +50,10 @@ const Command& command() {
        "shm-size",
        "pull",
        "local-image",
+       "data",
+       "git",
+       "container-name",
+       "container-save",
        "runtime"},
       {Option{id_pty, 0, "pty", "", "run it on a terminal of its own", Scope::command_line},
        verbose_option, help_option, usage_option, version_option});

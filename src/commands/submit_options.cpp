@@ -51,20 +51,6 @@ enum : int {
   id_segment,
   id_requeue,
   id_no_requeue,
-  id_image,
-  id_mounts,
-  id_env,
-  id_container_workdir,
-  id_entrypoint,
-  id_no_entrypoint,
-  id_container_writable,
-  id_container_readonly,
-  id_mount_home,
-  id_shm_size,
-  id_large_shm,
-  id_pull,
-  id_local_image,
-  id_runtime,
   id_wrap,
   id_wait,
   id_parsable,
@@ -165,6 +151,13 @@ constexpr auto table = std::to_array<Option>({
      "image-pull-policy"},
     {id_local_image, 0, "local-image", "", "the same as --pull=never: the nodes have the image",
      job},
+    {id_data, 0, "data", "NAME[:DIR][:ro]",
+     "a volume of the site's that the container sees, at DIR or where the site says", job, "pvc"},
+    {id_git, 0, "git", "URL[@REV]:DIR", "sources that the job finds in DIR when it starts", job},
+    {id_container_name, 0, "container-name", "NAME",
+     "keep the container's files on the node, for your next job with this name", job},
+    {id_container_save, 0, "container-save", "FILE",
+     "save the container's files to FILE when the job has ended", job},
     {id_runtime, 0, "runtime", "NAME", "what runs the image: docker, podman, enroot, or none", job},
     {id_wrap, 0, "wrap", "COMMAND", "run this shell command line instead of a script",
      Scope::command_line},
@@ -457,35 +450,6 @@ Result<void> apply_wish(const Given& given, NodeWish& wish) {
   return {};
 }
 
-Result<void> apply_container(const Given& given, SubmitOptions& options) {
-  ContainerSpec& container = options.container;
-  ROTA_TRY(const std::string text, text_from(given));
-  switch (given.option->id) {
-    case id_image:
-      options.image = image_name(text);
-      return value_of(given, validate_image(options.image));
-    case id_mounts:
-      return apply_mounts(given, container);
-    case id_env:
-      return apply_variable(given, container);
-    case id_container_workdir:
-      container.workdir = text;
-      return {};
-    case id_pull: {
-      ROTA_TRY(container.pull, pull_from(given));
-      return {};
-    }
-    case id_runtime: {
-      ROTA_TRY(container.runtime, runtime_from(given));
-      return {};
-    }
-    default: {
-      ROTA_TRY(container.shm_bytes, value_of(given, size_parse(text, mebibyte)));
-      return {};
-    }
-  }
-}
-
 }  // namespace
 
 const Command& submit_command() { return command; }
@@ -574,28 +538,6 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
     case id_no_requeue:
       options.requeue = given.option->id == id_requeue;
       return {};
-    case id_image:
-    case id_mounts:
-    case id_env:
-    case id_container_workdir:
-    case id_pull:
-    case id_runtime:
-    case id_shm_size:
-      return apply_container(given, options);
-    case id_local_image:
-      options.container.pull = PullPolicy::never;
-      return {};
-    case id_entrypoint:
-    case id_no_entrypoint:
-      options.container.entrypoint = given.option->id == id_entrypoint;
-      return {};
-    case id_container_writable:
-    case id_container_readonly:
-      options.container.read_only = given.option->id == id_container_readonly;
-      return {};
-    case id_mount_home:
-      options.mount_home = true;
-      return {};
     case id_wait:
       options.wait = true;
       return {};
@@ -609,7 +551,8 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
       options.quiet = true;
       return {};
     default:
-      return {};  // of every command: seen by program_main
+      // Or one of every command: seen by program_main.
+      return apply_container(given, options.image, options.container, options.sources);
   }
 }
 

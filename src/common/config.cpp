@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "common/config_data.h"
 #include "common/config_table.h"
 #include "common/config_topology.h"
 #include "common/escape.h"
@@ -63,6 +64,8 @@ class Reader {
         ROTA_CHECK(read_groups(value));
       } else if (name.text == config_topology_section) {
         ROTA_TRY(config_.topology, config_read_topology(value, name_));
+      } else if (name.text == config_data_section) {
+        ROTA_TRY(config_.data, config_read_data(value, name_));
       } else {
         ROTA_CHECK(read_keys(name.text, value));
       }
@@ -126,7 +129,8 @@ class Reader {
         return at(node, format("{} is no section; write '{}:' and below it, indented, '{}:'",
                                quoted(section), section_of(key.name), short_name_of(key.name)));
     }
-    sections.insert(sections.end(), {config_groups_section, config_topology_section});
+    sections.insert(sections.end(),
+                    {config_groups_section, config_topology_section, config_data_section});
     if (std::find(sections.begin(), sections.end(), section) != sections.end()) return {};
     if (const auto meant = nearest(section, sections); !meant.empty())
       return at(node, format("unknown section {}; did you mean '{}'?", quoted(section), meant));

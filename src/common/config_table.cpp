@@ -122,7 +122,8 @@ Result<void> is_bind_choice(std::string_view text) {
   return is_one_of(text, choices);
 }
 Result<void> is_container_runtime_choice(std::string_view text) {
-  static constexpr std::array<std::string_view, 4> choices{"auto", "docker", "podman", "none"};
+  static constexpr std::array<std::string_view, 5> choices{"auto", "enroot", "docker", "podman",
+                                                           "none"};
   return is_one_of(text, choices);
 }
 Result<void> is_container_gpus(std::string_view text) {
@@ -330,8 +331,7 @@ constexpr std::array table{
          "NVIDIA's program that controls MPS, for jobs with --mps: a name for the PATH, or a path"},
         TextMember{&Config::node_mps_control, is_not_empty}},
     Row{{"node.container_runtime", "choice", "auto",
-         "What runs jobs' images: docker, podman, none, or auto (docker if it is there, else "
-         "podman)"},
+         "What runs jobs' images: enroot, docker, podman, none, or auto: the first that is there"},
         TextMember{&Config::node_container_runtime, is_container_runtime_choice}},
     Row{{"node.container_gpus", "choice", "nvidia",
          "How containers get their GPUs: nvidia (its container runtime), cdi, or none"},
@@ -355,6 +355,26 @@ constexpr std::array table{
     Row{{"node.podman", "string", "podman",
          "The podman program: a name for the PATH, or a path; '' for none"},
         TextMember{&Config::node_podman, any_text}},
+    Row{{"node.enroot", "string", "enroot",
+         "The enroot program: a name for the PATH, or a path; '' for none"},
+        TextMember{&Config::node_enroot, any_text}},
+    Row{{"node.enroot_dir", "string", "''",
+         "Directory of enroot's images and containers; '' is enroot in node.spool_dir"},
+        TextMember{&Config::node_enroot_dir, is_path_or_empty}},
+    Row{{"node.enroot_user", "string", "nobody",
+         "Who imports images for enroot: an account that may do nothing else"},
+        TextMember{&Config::node_enroot_user, is_not_empty}},
+    Row{{"node.container_kept_max", "number", "10",
+         "How many containers a user may keep on the node by --container-name; 0 for none"},
+        NumberMember{&Config::node_container_kept_max, 0, 10'000}},
+    Row{{"node.container_save_limit", "duration", "30m",
+         "How long a container's files may take to be kept or saved when its job has ended"},
+        DurationMember{&Config::node_container_save_limit, 1s, 24h}},
+    Row{{"node.git_limit", "duration", "10m", "How long a job's --git may take before it starts"},
+        DurationMember{&Config::node_git_limit, 1s, 24h}},
+    Row{{"node.git_size_max", "number", "20480",
+         "Largest file that --git may make, such as the pack of all that is fetched, in MiB"},
+        NumberMember{&Config::node_git_size_max, 1, 1'000'000'000}},
     Row{{"node.reconnect_max", "duration", "30s",
          "Longest pause between attempts to reach the controller"},
         DurationMember{&Config::node_reconnect_max, 10ms, 1h}},

@@ -44,6 +44,7 @@ EngineSettings settings_from(const Config& config) {
   settings.root_allowed = config.jobs_root_allowed;
   settings.node_groups = config.node_groups;
   settings.topology = config.topology;
+  settings.data = config.data;
   settings.policy = sched::policy_from(config);
   return settings;
 }

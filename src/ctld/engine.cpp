@@ -145,6 +145,7 @@ Result<JobId> Engine::submit(JobSubmitted event, Now now) {
       event.payload.container.runtime = queue->container_runtime;
   ROTA_CHECK(validate(event.payload));
   ROTA_CHECK(validate(event.spec, event.payload));
+  ROTA_CHECK(check_volumes(event.payload.container, event.spec.project));
   job_last_ = JobId{job_last_.value + 1};
   Job& job = jobs_[job_last_];
   job.id = job_last_;

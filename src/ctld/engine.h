@@ -41,6 +41,7 @@ struct EngineSettings {
   std::int64_t train_idle_limit_seconds = 0;
   std::vector<NamedNodes> node_groups = {};
   NetworkTopology topology = {};
+  std::vector<DataVolume> data = {};
   sched::Policy policy = sched::live_policy();
 };
 
@@ -200,6 +201,7 @@ class Engine {
   }
 
  private:
+  Result<void> check_volumes(const ContainerSpec& container, std::string_view project) const;
   Result<void> admit(const Owner& owner, const std::vector<std::string>& groups,
                      JobSpec& spec) const;
   Result<void> check_editor(const Caller& caller, const Org& desired) const;

@@ -1,6 +1,7 @@
 // ctld/engine_images.cpp - the images of jobs: which one a name meant, and how far it has come.
 #include <algorithm>
 
+#include "common/config_data.h"
 #include "common/escape.h"
 #include "common/format.h"
 #include "ctld/engine.h"
@@ -20,6 +21,20 @@ const NodePart* part_of_run(const Job& job, RunId run, NodeId node) {
 }
 
 }  // namespace
+
+/// The nodes read the same section of the same file; who is told now need not find out at night.
+Result<void> Engine::check_volumes(const ContainerSpec& container, std::string_view project) const {
+  for (const DataMount& data : container.data) {
+    if (data_volume(settings_.data, data.name, project) != nullptr) continue;
+    const auto known = data_volumes_of(settings_.data, project);
+    return Error{Errc::job_invalid,
+                 format("there is no volume {} for jobs of project {}; {}", quoted(data.name),
+                        quoted(project),
+                        known.empty() ? std::string("they have none")
+                                      : format("they have {}", fmt::join(known, ", ")))};
+  }
+  return {};
+}
 
 /// A name such as pytorch:latest may come to mean another image at any time. What it meant when the
 /// job first ran is on record, and all its later runs get that. Nodes of one run that looked at the

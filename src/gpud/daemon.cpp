@@ -144,8 +144,10 @@ Result<void> Daemon::make_shell() {
   facts.burst_grace = config_.node_burst_grace;
   facts.session_linger = config_.node_session_linger;
   facts.unkillable_after = config_.node_unkillable_after;
+  facts.git_limit = config_.node_git_limit;
+  facts.git_bytes_max = config_.node_git_size_max << 20;
   ROTA_CHECK(settle_gates(config_.node_close_gpus, facts));
-  ROTA_TRY(facts.containers, container_facts(config_));
+  ROTA_TRY(facts.containers, container_facts(config_, facts.spool_dir));
   facts.containers.node = facts.cgroups.node_directory;
   facts.containers.shm_bytes = inventory.node.memory_bytes / 2;
 
@@ -166,6 +168,10 @@ Result<void> Daemon::make_shell() {
   options.images.engines.node = facts.containers.node;
   options.images.engines.docker_socket = facts.containers.docker_socket;
   options.images.engines.podman = facts.containers.podman;
+  options.images.engines.enroot = facts.containers.enroot;
+  options.images.engines.kept_max = config_.node_container_kept_max;
+  options.images.engines.enroot_dir = facts.containers.enroot_dir;
+  options.images.engines.enroot_account = facts.containers.enroot_account;
   log::info("rgpud {} on node {}: {} CPUs, {} memory, {} GPUs", version(), name,
             options.inventory.cpu_count, size_format(options.inventory.memory_bytes),
             options.inventory.gpus.size());

@@ -62,6 +62,8 @@ struct ContainerSpec {
 struct ContainerBounds {
   static constexpr std::size_t image_bytes_max = 512;
   static constexpr std::size_t mounts_max = 64;
+  static constexpr std::size_t name_bytes_max = 64;
+  static constexpr std::string_view own_images = "rota-own-";  // names of images that we make
   static constexpr std::uint64_t shm_bytes_max = std::uint64_t{1} << 43;
 };
 
@@ -75,6 +77,13 @@ std::string image_name(std::string_view text);
 /// "/data:/mnt:ro": the source, the place in the container (default: the same), and "ro" or "rw".
 Result<ContainerMount> mount_parse(std::string_view text);
 Result<void> validate(const ContainerMount& mount);
+/// "NAME" or "NAME:create" of --container-name -> the name, and whether what was kept under it is
+/// not to be used. pyxis's other words, auto, exec and no_exec, change nothing here.
+struct KeptName {
+  std::string name;
+  bool fresh = false;
+};
+Result<KeptName> kept_name(std::string_view text);
 Result<void> validate(const ContainerSpec& container);
 
 }  // namespace rota

@@ -6,6 +6,7 @@
 #   podman_start                a store of this test in $test_dir/podman; `pod` is its program
 #   image_tar FILE              a root file system with busybox; extra files come from $test_dir/extra
 #   registry_start              Debian's docker-registry on loopback; $registry is its host:port
+#   user_start                  a user's home in $test_dir/home, where the test goes; `as_user` runs a command as that user
 #   kill_rstepd RUN             kill -9 of this cluster's rstepd for a run, and of what it has just forked
 # Everything is ended by process id when the test ends.
 
@@ -93,6 +94,15 @@ TEXT
   registry=127.0.0.1:$port
   wait_for 20 bash -c ": <>/dev/tcp/127.0.0.1/$port" || bail_out "docker-registry does not start"
 }
+
+user_start() {
+  chmod 711 "$test_dir" "$cluster_dir" "$cluster_dir/nodes" "$cluster_dir/nodes/"* 2>/dev/null
+  mkdir -m 755 "$test_dir/home"
+  chown nobody:nogroup "$test_dir/home"
+  cd "$test_dir/home" || exit 1
+  as_user rqueue >/dev/null 2>&1 || skip_all "this build tree is not open to other users"
+}
+as_user() { setpriv --reuid nobody --regid nogroup --clear-groups env HOME="$test_dir/home" USER=nobody "$@"; }
 
 kill_rstepd() {
   local file

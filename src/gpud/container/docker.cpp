@@ -150,10 +150,27 @@ class DockerImages : public ImageEngine {
       auto removed = co_await call("DELETE", format("/containers/{}?force=true&v=true", name));
       if (!removed) co_return std::move(removed).error();
     }
-    co_return Result<void>();
+    co_return co_await sweep_images(is_wanted);
   }
 
  private:
+  /// Those that we made: of runs that are over, and more of a user than may be kept.
+  awaitable<Result<void>> sweep_images(std::function<bool(const std::string&)> is_wanted) {
+    std::vector<OwnImage> images;
+    for (const std::string_view name : {file_images, kept_images}) {
+      const std::string filter = format(R"({{"reference":["{}"]}})", name);
+      auto answer = co_await call("GET", format("/images/json?filters={}", in_url(filter)));
+      if (!answer) co_return std::move(answer).error();
+      for (OwnImage& image : own_images(answer->body)) images.push_back(std::move(image));
+    }
+    for (const std::string& name :
+         unwanted_images(std::move(images), options_.node, options_.kept_max, is_wanted)) {
+      auto removed = co_await call("DELETE", format("/images/{}", in_url(name)));
+      if (!removed) co_return std::move(removed).error();
+    }
+    co_return Result<void>();
+  }
+
   awaitable<Result<HttpAnswer>> call(std::string_view method, std::string path) {
     Exchange exchange(executor_, options_.docker_socket);
     co_return co_await exchange.run(request_line(method, path), options_.call_limit, nullptr);

@@ -10,6 +10,7 @@
 #include "common/result.h"
 #include "common/time.h"
 #include "gpud/container/image.h"
+#include "gpud/launch/order.h"
 
 namespace rota::gpud {
 
@@ -30,11 +31,16 @@ class ImageEngine {
 };
 
 struct EngineOptions {
-  std::string node;                                 // our containers' names begin with rota-NODE.
-  std::string docker_socket;                        // "": no docker
-  std::string podman;                               // "": no podman
-  Duration call_limit = std::chrono::seconds(60);   // of a question
-  Duration pull_limit = std::chrono::minutes(60);   // of a pull
+  std::string node;           // our containers' names begin with rota-NODE.
+  std::string docker_socket;  // "": no docker
+  std::string podman;         // "": no podman
+  std::string enroot;         // "": no enroot
+  std::string enroot_dir;
+  std::uint64_t kept_max = 10;  // containers of a user
+  Owner enroot_account;         // who imports its images
+  std::function<boost::asio::awaitable<Result<std::string>>(UserOrder)> run_as;  // of Steps
+  Duration call_limit = std::chrono::seconds(60);                                // of a question
+  Duration pull_limit = std::chrono::minutes(60);                                // of a pull
   Duration pull_silence = std::chrono::minutes(5);  // without a word of its progress
 };
 
@@ -42,6 +48,15 @@ std::unique_ptr<ImageEngine> docker_images(boost::asio::any_io_executor executor
                                            EngineOptions options);
 std::unique_ptr<ImageEngine> podman_images(boost::asio::any_io_executor executor,
                                            EngineOptions options);
+
+std::unique_ptr<ImageEngine> enroot_images(boost::asio::any_io_executor executor,
+                                           EngineOptions options);
+
+/// Which of the images that we made are to go: those for a run's container that `is_wanted` says no
+/// to, and of each user's the oldest beyond `kept_max`.
+std::vector<std::string> unwanted_images(
+    std::vector<OwnImage> images, const std::string& node, std::uint64_t kept_max,
+    const std::function<bool(const std::string& container)>& is_wanted);
 
 /// "rota-NODE." with which the names of a node's containers begin, and all of it for a run.
 std::string container_prefix(const std::string& node);

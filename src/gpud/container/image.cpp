@@ -82,6 +82,19 @@ std::string pinned_image(std::string_view name, std::string_view digest) {
   return std::string(digest);
 }
 
+/// podman would look for a name without a registry in those that it knows.
+std::string file_image(ContainerKind kind, const std::string& container) {
+  return format("{}{}:{}", kind == ContainerKind::podman ? "localhost/" : "", file_images,
+                container);
+}
+
+std::string kept_image(ContainerKind kind, std::uint32_t uid, const std::string& name) {
+  return format("{}{}:{}.{}", kind == ContainerKind::podman ? "localhost/" : "", kept_images, uid,
+                name);
+}
+
+std::string kept_root(const std::string& name) { return "kept." + name; }
+
 Result<ImageFacts> image_facts(std::string_view text, std::string_view name) {
   boost::system::error_code error;
   const json::value document = json::parse(json::string_view(text.data(), text.size()), error);
@@ -108,6 +121,20 @@ Result<ImageFacts> image_facts(std::string_view text, std::string_view name) {
   facts.workdir = text_at(*config, "WorkingDir");
   facts.size_bytes = number_at(*image, "Size");
   return facts;
+}
+
+std::vector<OwnImage> own_images(std::string_view text) {
+  std::vector<OwnImage> images;
+  boost::system::error_code error;
+  const json::value document = json::parse(json::string_view(text.data(), text.size()), error);
+  const json::array* list = error ? nullptr : document.if_array();
+  if (list == nullptr) return images;
+  for (const json::value& item : *list)
+    for (const char* key : {"RepoTags", "Names"})  // dockerd's, podman's
+      for (const std::string& name : words_at(item, key))
+        if (name.find(ContainerBounds::own_images) != std::string::npos)
+          images.push_back({name, static_cast<std::int64_t>(number_at(item, "Created"))});
+  return images;
 }
 
 PullProgress::Layer& PullProgress::layer(std::string_view id) {

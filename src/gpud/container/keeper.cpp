@@ -28,6 +28,7 @@ ImageKeeper::ImageKeeper(boost::asio::any_io_executor executor, Options options,
     : executor_(executor), options_(std::move(options)), progress_(std::move(progress)) {
   if (!options_.engines.docker_socket.empty()) docker_ = docker_images(executor, options_.engines);
   if (!options_.engines.podman.empty()) podman_ = podman_images(executor, options_.engines);
+  if (!options_.engines.enroot.empty()) enroot_ = enroot_images(executor, options_.engines);
 }
 
 ImageKeeper::~ImageKeeper() = default;
@@ -35,6 +36,7 @@ ImageKeeper::~ImageKeeper() = default;
 ImageEngine* ImageKeeper::engine(ContainerKind kind) {
   return kind == ContainerKind::docker   ? docker_.get()
          : kind == ContainerKind::podman ? podman_.get()
+         : kind == ContainerKind::enroot ? enroot_.get()
                                          : nullptr;
 }
 
@@ -139,7 +141,7 @@ void ImageKeeper::sweep(IsWanted is_wanted) {
 }
 
 awaitable<void> ImageKeeper::sweep_all(IsWanted is_wanted) {
-  for (ImageEngine* const images : {docker_.get(), podman_.get()}) {
+  for (ImageEngine* const images : {docker_.get(), podman_.get(), enroot_.get()}) {
     if (images == nullptr) continue;
     IsWanted ask = [&is_wanted](const std::string& name) {
       const bool keep = is_wanted(name);

@@ -73,6 +73,7 @@ class ImageKeeper {
   Progress progress_;
   std::unique_ptr<ImageEngine> docker_;
   std::unique_ptr<ImageEngine> podman_;
+  std::unique_ptr<ImageEngine> enroot_;
   std::map<Key, Entry> entries_;  // of images that are being looked after
   struct Waiting {
     Ready ready;

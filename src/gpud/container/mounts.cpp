@@ -8,6 +8,7 @@
 #include "gpud/container/mounts.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/openat2.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -67,8 +68,8 @@ int may_read(int fd) {
   return ::faccessat(fd, "", wanted, AT_EMPTY_PATH | AT_EACCESS) == 0 ? 0 : errno;
 }
 
-[[noreturn]] void open_as_owner(const ContainerOrder& order, const Owner& owner,
-                                const std::vector<std::uint32_t>& groups, int socket) {
+[[noreturn]] void open_all_as_owner(const ContainerOrder& order, const Owner& owner,
+                                    const std::vector<std::uint32_t>& groups, int socket) {
   const int refused = become(owner.uid, owner.gid, groups);
   for (const ContainerMount& mount : order.mounts) {
     const Fd fd(refused == 0 ? ::open(mount.source.c_str(), O_PATH | O_CLOEXEC) : -1);
@@ -110,6 +111,10 @@ std::string no_mount(const ContainerMount& mount, const std::string& why) {
   return "cannot mount '" + mount.source + "' at '" + mount.target + "': " + why;
 }
 
+std::string not_for(const ContainerMount& mount, const Owner& owner, int error) {
+  return no_mount(mount, std::string(strerrordesc_np(error)) + " for " + owner.user.str());
+}
+
 std::string open_sources(const ContainerOrder& order, const Owner& owner,
                          const std::vector<std::uint32_t>& groups, std::vector<Source>& sources) {
   int ends[2];
@@ -120,15 +125,14 @@ std::string open_sources(const ContainerOrder& order, const Owner& owner,
   const timeval patience{.tv_sec = 30, .tv_usec = 0};
   ::setsockopt(ours.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   const pid_t pid = ::_Fork();
-  if (pid == 0) open_as_owner(order, owner, groups, theirs.get());
+  if (pid == 0) open_all_as_owner(order, owner, groups, theirs.get());
   theirs.reset();
   if (pid < 0) return std::string("cannot start a process: ") + strerrordesc_np(errno);
   std::string trouble;
   for (const ContainerMount& mount : order.mounts) {
     sources.push_back(receive_source(ours.get()));
     if (sources.back().error == 0) continue;
-    trouble = no_mount(
-        mount, std::string(strerrordesc_np(sources.back().error)) + " for " + owner.user.str());
+    trouble = not_for(mount, owner, sources.back().error);
     break;
   }
   // It may hang in a file system that does not answer; it is waited for with all our children.
@@ -202,10 +206,13 @@ void add_line(int root, const char* path, const std::string& line, int field,
 
 std::string furnish_inside(const ContainerOrder& order, const ShareTrees& share, const Owner& owner,
                            const std::vector<Source>& sources, int mount_namespace) {
+  const Fd self(::open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (::setns(mount_namespace, CLONE_NEWNS) != 0)
     return std::string("cannot enter the container: ") + strerrordesc_np(errno);
   ::umask(022);
   const Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (const int error = close_devices(root.get(), self.get()))
+    return std::string("cannot close the image's device files: ") + strerrordesc_np(error);
   // All places first, while nothing but the container's own files is there to be written to.
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const ContainerMount& mount = order.mounts[i];
@@ -236,6 +243,35 @@ std::string furnish(const ContainerOrder& order, const ShareOrder& share, const 
   }
   ShareTrees shim;
   if (std::string trouble = shim.open(share); !trouble.empty()) return trouble;
+  return furnish_by([&] { return furnish_inside(order, shim, owner, sources, mount_namespace); });
+}
+
+std::string no_reading(const ContainerMount& mount, const Owner& owner) {
+  const Fd fd(::open(mount.source.c_str(), O_PATH | O_CLOEXEC));
+  const int error = fd ? may_read(fd.get()) : errno;
+  return error == 0 ? "" : not_for(mount, owner, error);
+}
+
+int open_as_owner(const std::string& path, const Owner& owner,
+                  const std::vector<std::uint32_t>& groups) {
+  constexpr auto same = static_cast<uid_t>(-1);
+  int fd = -1;
+  int error = 0;
+  if (::setgroups(groups.size(), groups.data()) != 0 || ::setresgid(same, owner.gid, same) != 0 ||
+      ::setresuid(same, owner.uid, same) != 0)
+    error = errno;
+  if (error == 0) {
+    fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    error = errno;
+  }
+  if (::setresuid(same, 0, same) != 0 || ::setresgid(same, 0, same) != 0 ||
+      ::setgroups(0, nullptr) != 0)
+    ::_exit(126);  // neither root nor the owner: nothing good can follow
+  errno = error;
+  return fd;
+}
+
+std::string furnish_by(const std::function<std::string()>& work) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
     return std::string("cannot make a pipe: ") + strerrordesc_np(errno);
@@ -243,7 +279,7 @@ std::string furnish(const ContainerOrder& order, const ShareOrder& share, const 
   Fd output(ends[1]);
   const pid_t pid = ::_Fork();
   if (pid == 0) {
-    const std::string said = furnish_inside(order, shim, owner, sources, mount_namespace);
+    const std::string said = work();
     static_cast<void>(!::write(output.get(), said.data(), said.size()));
     ::_exit(said.empty() ? 0 : 1);
   }

@@ -1,5 +1,6 @@
 // gpud/container/mounts.h - puts what a job may see of the node into its container.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,5 +16,16 @@ namespace rota::gpud {
 /// it fails, "" when all is there.
 std::string furnish(const ContainerOrder& order, const ShareOrder& share, const Owner& owner,
                     const std::vector<std::uint32_t>& groups, int mount_namespace);
+
+/// Why this process, which has the owner's rights, may not read the source; "": it may.
+std::string no_reading(const ContainerMount& mount, const Owner& owner);
+
+/// Opens a file to read with the owner's rights, in a process that is root again afterwards; -1 and
+/// errno when it cannot.
+int open_as_owner(const std::string& path, const Owner& owner,
+                  const std::vector<std::uint32_t>& groups);
+
+/// Does `work` in a child, whose sentence is the result.
+std::string furnish_by(const std::function<std::string()>& work);
 
 }  // namespace rota::gpud

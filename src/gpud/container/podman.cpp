@@ -73,12 +73,29 @@ class PodmanImages : public ImageEngine {
         remove.push_back(name);
       at = end + 1;
     }
+    if (remove.size() > before) {
+      Said removed = co_await call(std::move(remove), options_.call_limit, nullptr);
+      if (!removed.end) co_return std::move(removed.end);
+    }
+    co_return co_await sweep_images(is_wanted);
+  }
+
+ private:
+  /// Those that we made: of runs that are over, and more of a user than may be kept.
+  awaitable<Result<void>> sweep_images(std::function<bool(const std::string&)> is_wanted) {
+    std::vector<std::string> words = {"images", "--format=json"};
+    Said said = co_await call(std::move(words), options_.call_limit, nullptr);
+    if (!said.end) co_return std::move(said.end);
+    std::vector<std::string> remove = {"rmi", "--force", "--"};
+    const std::size_t before = remove.size();
+    for (std::string& name :
+         unwanted_images(own_images(said.output), options_.node, options_.kept_max, is_wanted))
+      remove.push_back(std::move(name));
     if (remove.size() == before) co_return Result<void>();
     Said removed = co_await call(std::move(remove), options_.call_limit, nullptr);
     co_return std::move(removed.end);
   }
 
- private:
   /// As docker treats them: nobody can listen between this host and itself.
   static bool is_loopback(std::string_view name) {
     return name.starts_with("localhost:") || name.starts_with("127.");

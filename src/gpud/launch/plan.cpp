@@ -197,6 +197,34 @@ Result<std::vector<MpsSeat>> plan_mps(const proto::LaunchRun& launch,
   return seats;
 }
 
+/// Of the variables that the submitter had, those that nobody has asked for and we have not set.
+std::vector<std::string> weak_names(const std::vector<std::string>& submitted,
+                                    const JobPayload& payload) {
+  const auto has = [](const std::vector<std::string>& list, const std::string& variable) {
+    return std::ranges::find(list, variable) != list.end();
+  };
+  std::vector<std::string> names;
+  for (const std::string& variable : submitted)
+    if (has(payload.environment, variable) && !has(payload.container.environment, variable))
+      names.push_back(variable.substr(0, variable.find('=')));
+  return names;
+}
+
+/// Their credentials are in their home. No helper program is found by a URL, and nobody is asked.
+void plan_fetch(const proto::LaunchRun& launch, const NodeFacts& facts, bool in_container,
+                FetchOrder& fetch) {
+  if (launch.payload.git.empty()) return;
+  if (in_container)
+    fetch.directory = format("{}/{}{}", facts.scripts_dir, run_name(launch.run), fetch_suffix);
+  fetch.limit_ms = std::chrono::duration_cast<std::chrono::milliseconds>(facts.git_limit).count();
+  fetch.bytes_max = facts.git_bytes_max;
+  fetch.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "GIT_TERMINAL_PROMPT=0",
+                       "GIT_ALLOW_PROTOCOL=https:http:ssh:git:file", "LC_ALL=C.UTF-8"};
+  for (const std::string& variable : launch.payload.environment)
+    if (variable.starts_with("HOME=") || variable.starts_with("USER="))
+      fetch.environment.push_back(variable);
+}
+
 }  // namespace
 
 std::string run_token(const NodeFacts& facts, RunId run) {
@@ -210,6 +238,8 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
   ROTA_CHECK(check(launch));
   const std::vector<MigDevice>& instances = provision.instances;
   ROTA_TRY(const ContainerKind kind, container_kind(launch, facts.containers));
+  StepOrder order;
+  plan_fetch(launch, facts, kind != ContainerKind::none, order.fetch);
   if (kind != ContainerKind::none) {
     ROTA_CHECK(check_container(facts));
     launch.payload.environment = container_environment(launch.payload, provision.image);
@@ -220,7 +250,6 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
   const std::string token = run_token(facts, run);
   ROTA_TRY(std::vector<MpsSeat> seats, plan_mps(launch, provision.mps, facts));
   const EnvironmentContext context{settings, facts.name, token, start_time, std::move(seats)};
-  StepOrder order;
   ROTA_TRY(order.share, plan_share(launch, facts));
   ROTA_TRY(order.devices, gate_for(launch, instances, facts));
   // Its variables name the instances; the record keeps the GPUs that they lie on.
@@ -228,6 +257,8 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
   if (!instances.empty()) launch.gpu_uuids.clear();
   for (const MigDevice& instance : instances) launch.gpu_uuids.push_back(instance.uuid);
   ROTA_TRY(order.tasks, plan_tasks(launch, context));
+  const std::vector<std::string> submitted = std::move(launch.payload.environment);
+  launch.payload.environment = submitted;
   launch.payload.environment = job_environment(launch, context);
   if (facts.binds_cpus) order.cpu_list = idset_format(cpus);
   order.script_path = facts.scripts_dir + '/' + run_name(run);
@@ -235,10 +266,16 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
     const std::string directory = order.script_path + container_suffix;
     ROTA_TRY(order.container, plan_container(launch, kind, provision.image, facts.containers,
                                              directory, order.cpu_list));
+    if (kind == ContainerKind::enroot)
+      order.container.weak_names = weak_names(submitted, launch.payload);
     order.script_path = directory + '/' + box_script;
     for (const MpsSeat& seat : context.mps)
       for (const std::string& place : {seat.access.pipe_directory, seat.access.log_directory})
         order.container.mounts.push_back({place, place, false});
+    const std::vector<GitSource>& sources = launch.payload.git;
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      order.container.mounts.push_back(
+          {format("{}/{}", order.fetch.directory, i), sources[i].target, false});
   }
   launch.gpu_uuids = std::move(gpu_uuids);
   order.launch = std::move(launch);

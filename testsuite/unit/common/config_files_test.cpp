@@ -60,10 +60,13 @@ std::string as_text(const Config& c) {
        << c.node_container_runtime << '|' << c.node_container_gpus << '|'
        << c.node_container_network << '|' << c.node_container_ipc << '|' << c.node_container_mounts
        << '|' << c.node_container_start_limit.count() << '|' << c.node_docker_socket << '|'
-       << c.node_docker_runtime << '|' << c.node_podman << '|' << c.node_reconnect_max.count()
-       << '|' << c.node_health_poll.count() << '|' << c.node_health_policy << '|'
-       << c.node_kernel_log << '|' << c.node_gpu_reset_program << '|' << c.node_gpu_test_program
-       << '|' << c.node_gpu_program_limit.count() << '|' << c.node_health_checks << '|'
+       << c.node_docker_runtime << '|' << c.node_podman << '|' << c.node_enroot << '|'
+       << c.node_enroot_dir << '|' << c.node_enroot_user << '|' << c.node_container_kept_max << '|'
+       << c.node_container_save_limit.count() << '|' << c.node_git_limit.count() << '|'
+       << c.node_git_size_max << '|' << c.node_reconnect_max.count() << '|'
+       << c.node_health_poll.count() << '|' << c.node_health_policy << '|' << c.node_kernel_log
+       << '|' << c.node_gpu_reset_program << '|' << c.node_gpu_test_program << '|'
+       << c.node_gpu_program_limit.count() << '|' << c.node_health_checks << '|'
        << c.node_health_check_interval.count() << '|' << c.node_health_check_limit.count() << '|'
        << c.node_health_check_jobs << '|' << c.log_file << '|' << c.log_level;
   return text.str();
