@@ -101,7 +101,8 @@ like "$(as_user rsubmit -N 2 --git "$repo:/src" -- true 2>&1)" 'jobs on one node
 # ---- over the network ----
 
 port=$((20000 + RANDOM % 20000))
-as_user git daemon --listen=127.0.0.1 --port=$port --export-all --base-path="$test_dir/home" --reuseaddr >/dev/null 2>&1 &
+# Itself, not git before it: it is ended by its number.
+setpriv --reuid nobody --regid nogroup --clear-groups env HOME="$test_dir/home" "$(git --exec-path)/git-daemon" --listen=127.0.0.1 --port=$port --export-all --base-path="$test_dir/home" --reuseaddr >/dev/null 2>&1 &
 at_exit "ends $!"
 wait_for 20 bash -c ": <>/dev/tcp/127.0.0.1/$port" || bail_out "git daemon does not start"
 is "$(run --git "git://127.0.0.1:$port/code.git@v1:./net" -- cat net/file)" one "from a server"

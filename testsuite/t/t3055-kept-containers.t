@@ -10,7 +10,7 @@ have_busybox || skip_all "needs Debian's busybox-static"
 command -v setpriv >/dev/null || skip_all "needs setpriv"
 
 # Any user of it may write there.
-mkdir -p "$test_dir/extra/store" && chmod 1777 "$test_dir/extra/work"
+mkdir -p "$test_dir/extra/store" && chmod 1777 "$test_dir/extra/store"
 image_tar "$test_dir/image.tar"
 chmod 644 "$test_dir/image.tar"
 runtimes=()

@@ -355,6 +355,11 @@ std::string ContainerBox::remove() {
     std::filesystem::remove_all(order_.root, error);
     if (error) trouble = "cannot remove " + order_.root + ": " + error.message();
   }
+  if (is_begun_ && order_.is_fresh) {  // what was kept before
+    std::error_code ignored;
+    const std::string beside = order_.root.substr(0, order_.root.rfind('/') + 1);
+    std::filesystem::remove_all(beside + order_.name + ".old", ignored);
+  }
   is_begun_ = false;
   for (const char* name : {box_door, box_pause, box_script, box_rc})
     ::unlink((order_.directory + '/' + name).c_str());

@@ -252,22 +252,29 @@ std::string no_reading(const ContainerMount& mount, const Owner& owner) {
   return error == 0 ? "" : not_for(mount, owner, error);
 }
 
-int open_as_owner(const std::string& path, const Owner& owner,
-                  const std::vector<std::uint32_t>& groups) {
+int as_owner(const Owner& owner, const std::vector<std::uint32_t>& groups,
+             const std::function<void()>& work) {
   constexpr auto same = static_cast<uid_t>(-1);
-  int fd = -1;
   int error = 0;
   if (::setgroups(groups.size(), groups.data()) != 0 || ::setresgid(same, owner.gid, same) != 0 ||
       ::setresuid(same, owner.uid, same) != 0)
     error = errno;
-  if (error == 0) {
-    fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    error = errno;
-  }
+  if (error == 0) work();
   if (::setresuid(same, 0, same) != 0 || ::setresgid(same, 0, same) != 0 ||
       ::setgroups(0, nullptr) != 0)
     ::_exit(126);  // neither root nor the owner: nothing good can follow
-  errno = error;
+  return error;
+}
+
+int open_as_owner(const std::string& path, const Owner& owner,
+                  const std::vector<std::uint32_t>& groups) {
+  int fd = -1;
+  int error = 0;
+  const int refused = as_owner(owner, groups, [&] {
+    fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    error = errno;
+  });
+  errno = refused != 0 ? refused : error;
   return fd;
 }
 

@@ -20,8 +20,11 @@ std::string furnish(const ContainerOrder& order, const ShareOrder& share, const 
 /// Why this process, which has the owner's rights, may not read the source; "": it may.
 std::string no_reading(const ContainerMount& mount, const Owner& owner);
 
-/// Opens a file to read with the owner's rights, in a process that is root again afterwards; -1 and
-/// errno when it cannot.
+/// Does `work` with the owner's rights, in a process that is root again afterwards. 0, or errno
+/// when it could not have them and nothing was done.
+int as_owner(const Owner& owner, const std::vector<std::uint32_t>& groups,
+             const std::function<void()>& work);
+/// Opens a file to read in that way; -1 and errno when it cannot.
 int open_as_owner(const std::string& path, const Owner& owner,
                   const std::vector<std::uint32_t>& groups);
 

@@ -157,6 +157,12 @@ std::string save_enroot(const ContainerOrder& order, SavedFile& file) {
 std::string save(const ContainerOrder& order, const Owner& owner,
                  const std::vector<std::uint32_t>& groups, std::uint32_t umask) {
   if (order.save.empty()) return {};
+  // First, so that nobody begins to read the container for nothing.
+  SavedFile file(order.save, order.name);
+  ::umask(static_cast<mode_t>(umask & 0777));
+  std::string refused = "cannot become uid " + std::to_string(owner.uid);
+  as_owner(owner, groups, [&] { refused = file.open(); });
+  if (!refused.empty()) return refused;
   Fd source;
   std::string rest;
   pid_t program = 0;
@@ -177,9 +183,6 @@ std::string save(const ContainerOrder& order, const Owner& owner,
   // From here on this process has the owner's rights and no way back.
   errno = become(owner.uid, owner.gid, groups);
   if (errno != 0) return failed("become uid " + std::to_string(owner.uid));
-  ::umask(static_cast<mode_t>(umask & 0777));
-  SavedFile file(order.save, order.name);
-  if (std::string trouble = file.open(); !trouble.empty()) return trouble;
   if (order.kind == ContainerKind::enroot) return save_enroot(order, file);
   std::string trouble = copy_all(source.get(), file.fd(), std::move(rest));
   source.reset();
@@ -219,7 +222,8 @@ std::string store_files(const ContainerOrder& order, const Owner& owner,
     if (left <= 0 || ::poll(&wait, 1, static_cast<int>(left)) > 0) break;
   }
   const bool is_late = wait.revents == 0;
-  if (is_late) ::kill(-pid, SIGKILL);
+  // Also what it has begun and not waited for: podman would hold on to the container.
+  ::kill(-pid, SIGKILL);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
   if (is_late) return "the container was not saved in time (node.container_save_limit)";
