@@ -12,7 +12,7 @@ declare -gA _rota_options=(
     --non-preemptible --preemptibility= --background --signal= --grace= --requeue --no-requeue --image= --container-image=
     --container-mounts= --volume= --container-workdir= --container-mount-home --container-writable --container-readonly
     --entrypoint --args --no-entrypoint --command --env= --shm-size= --large-shm --pull= --image-pull-policy= --local-image
-    --runtime= --wrap= -W --wait -P --parsable --json
+    --runtime= --port= --url[=] --wrap= -W --wait -P --parsable --json
     -Q --quiet -v --verbose -h --help --usage -V --version"
   [rqueue]="-u= --user= --me -A= --project= --account= -t= --state= --states= --name= -j= --job= --jobs= -a --all
     -l --long -o= --format= -n --noheader -P --parsable --json --watch -v --verbose -h --help --usage -V --version"
@@ -25,7 +25,7 @@ declare -gA _rota_options=(
     -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= --mps[=] -N= --nodes= -n= --ntasks= -c= --cpus-per-task= --mem=
     -w= --nodelist= -x= --exclude= -C= --constraint= -t= --time= -D= --chdir= --kind= --priority= --pty
     --image= --container-image= --container-mounts= --volume= --container-workdir= --container-mount-home --container-writable
-    --container-readonly --env= --shm-size= --pull= --image-pull-policy= --local-image --runtime=
+    --container-readonly --env= --shm-size= --pull= --image-pull-policy= --local-image --runtime= --port= --url[=]
     -v --verbose -h --help --usage -V --version"
   [ralloc]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus= --gpus-per-node=
     -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
@@ -41,7 +41,7 @@ declare -gA _rota_options=(
     --min-runtime-reclaim= --min-runtime-preempt= --preemption-delay= -n --noheader -P --parsable --json -Q --quiet
     -v --verbose -h --help --usage -V --version"
   [radmin]="--dry-run -y --yes -r= --reason= -n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
-  [rota]="--json --task= --address= -v --verbose -h --help --usage -V --version"
+  [rota]="--json --task= --address= --port= -v --verbose -h --help --usage -V --version"
   [rsim]="--strict --filter= --nodes= --tasks= --arrivals= --seed= --policy= --time --cluster=
     --projects= --trace= --with= --limits= --checkpoint= --one-project --html= --json
     -v --verbose -h --help --usage -V --version"
@@ -114,7 +114,7 @@ _rota_operand() {
     rsubmit | rrun | ralloc) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     rcancel | rlogs | rexec | rattach) _rota_words "$word" "$(_rota_jobs)" ;;
     rinfo) _rota_words "$word" "$(_rota_nodes)" ;;
-    rota) _rota_words "$word" version ping show bash cp port-forward submit run alloc queue cancel info logs exec attach share project admin ;;
+    rota) _rota_words "$word" version ping show bash cp port-forward url submit run alloc queue cancel info logs exec attach share project admin ;;
     rproject)
       if [[ ${3:-} == verb ]]; then
         _rota_words "$word" list show create update delete
@@ -138,7 +138,7 @@ _rota_complete() {
     for ((i = 1; i < COMP_CWORD; ++i)); do
       [[ ${COMP_WORDS[i]} == -* ]] && continue
       [[ -n ${_rota_options[r${COMP_WORDS[i]}]:-} ]] && command=r${COMP_WORDS[i]}
-      [[ ${COMP_WORDS[i]} == bash || ${COMP_WORDS[i]} == port-forward ]] && command=rexec
+      [[ ${COMP_WORDS[i]} == bash || ${COMP_WORDS[i]} == port-forward || ${COMP_WORDS[i]} == url ]] && command=rexec
       [[ ${COMP_WORDS[i]} == version || ${COMP_WORDS[i]} == ping || ${COMP_WORDS[i]} == show ]] && command=rota-word
       break
     done

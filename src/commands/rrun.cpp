@@ -50,7 +50,9 @@ const Command& command() {
        "shm-size",
        "pull",
        "local-image",
-       "runtime"},
+       "runtime",
+       "port",
+       "url"},
       {Option{id_pty, 0, "pty", "", "run it on a terminal of its own", Scope::command_line},
        verbose_option, help_option, usage_option, version_option});
   static const Command it{

@@ -5,6 +5,8 @@
 #include <array>
 
 #include "commands/container_options.h"
+#include "commands/gpu_options.h"
+#include "commands/service_options.h"
 #include "commands/signals.h"
 #include "common/escape.h"
 #include "common/format.h"
@@ -65,6 +67,8 @@ enum : int {
   id_pull,
   id_local_image,
   id_runtime,
+  id_port,
+  id_url,
   id_wrap,
   id_wait,
   id_parsable,
@@ -166,6 +170,9 @@ constexpr auto table = std::to_array<Option>({
     {id_local_image, 0, "local-image", "", "the same as --pull=never: the nodes have the image",
      job},
     {id_runtime, 0, "runtime", "NAME", "what runs the image: docker, podman, enroot, or none", job},
+    {id_port, 0, "port", "LIST", "ports that the job listens on, with ',' between", job},
+    {id_url, 0, "url", "[users:LIST]",
+     "browsers find these ports: yours, and those of the users named", job},
     {id_wrap, 0, "wrap", "COMMAND", "run this shell command line instead of a script",
      Scope::command_line},
     {id_wait, 'W', "wait", "", "wait for the end of the job and return its exit code"},
@@ -257,42 +264,6 @@ Result<void> apply_gpus_per_task(const Given& given, ShapeRequest& shape) {
   } else {
     shape.gpu_share = static_cast<std::uint32_t>(amount);
   }
-  return {};
-}
-
-/// "3g.20gb", "3g.20gb:2" or "auto".
-Result<void> apply_mig(const Given& given, ShapeRequest& shape) {
-  const std::string_view text = given.value;
-  const std::size_t colon = text.find(':');
-  const std::string profile(text.substr(0, colon));
-  shape.mig_count.reset();
-  if (profile != TaskRequest::mig_auto && !MigName::parse(profile))
-    return bad_value(given, format("{} is not the name of a MIG profile; write 3g.20gb, 3g.20gb:2 "
-                                   "for two of them, or auto",
-                                   quoted(profile)));
-  if (colon != std::string_view::npos) {
-    const auto count = number_parse(text.substr(colon + 1), JobBounds::gpus_per_task_max);
-    if (!count || *count == 0 || profile == TaskRequest::mig_auto)
-      return bad_value(given, format("{}: behind the colon of a profile stands how many of it, 1 "
-                                     "to {}",
-                                     quoted(text), JobBounds::gpus_per_task_max));
-    shape.mig_count = static_cast<std::uint32_t>(*count);
-  }
-  shape.mig = profile;
-  return {};
-}
-
-/// "50" percent; nothing: as the part of the GPU is.
-Result<void> apply_mps(const Given& given, ShapeRequest& shape) {
-  shape.mps = true;
-  shape.mps_percent = 0;
-  if (given.value.empty()) return {};
-  const auto percent = number_parse(given.value, JobBounds::mps_percent_max);
-  if (!percent || *percent == 0)
-    return bad_value(given, format("{} is no share of a GPU's compute; write 1 to {} percent, or "
-                                   "nothing for as much as the part of the GPU is",
-                                   quoted(given.value), JobBounds::mps_percent_max));
-  shape.mps_percent = static_cast<std::uint8_t>(*percent);
   return {};
 }
 
@@ -596,6 +567,10 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
     case id_mount_home:
       options.mount_home = true;
       return {};
+    case id_port:
+      return apply_ports(given, options.service);
+    case id_url:
+      return apply_url(given, options.service);
     case id_wait:
       options.wait = true;
       return {};
@@ -634,6 +609,7 @@ Result<JobSpec> job_spec_from(const SubmitOptions& options, std::string_view def
   if (!options.topology.empty()) spec.topology.edit() = options.topology;
   if (options.segment > 0) spec.topology.edit().segment = options.segment;
   spec.image = options.image;
+  if (options.service != ServiceWish{}) spec.service.edit() = options.service;
   ROTA_CHECK(resolve_shape(options.shape, spec));
   // What the controller would refuse as a bad job is here a mistake in the options.
   if (auto valid = validate(spec); !valid) return Error{Errc::usage, valid.error().detail};

@@ -36,6 +36,7 @@ struct SubmitOptions {
   std::string image;
   ContainerSpec container;
   bool mount_home = false;
+  ServiceWish service;
   bool parsable = false;
   bool json = false;
   bool wait = false;

@@ -171,6 +171,9 @@ class Reader {
                 format("jobs.time_limit_default ({}) must be at most jobs.time_limit_max ({})",
                        duration_format(c.jobs_time_limit_default),
                        duration_format(c.jobs_time_limit_max)));
+    if (c.proxy_certificate.empty() != c.proxy_key.empty())
+      return at(mark_of_any({"proxy.certificate", "proxy.key"}),
+                "proxy.certificate and proxy.key belong together: give both, or neither");
     if (c.controller_half_open_max > c.controller_sessions_max)
       return at(mark_of_any({"controller.half_open_max", "controller.sessions_max"}),
                 format("controller.half_open_max ({}) must be at most controller.sessions_max ({})",

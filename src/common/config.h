@@ -111,6 +111,16 @@ struct Config {
   Duration node_health_check_limit = std::chrono::seconds(60);
   bool node_health_check_jobs = false;
 
+  std::string proxy_listen = "127.0.0.1:7119";
+  std::string proxy_url;
+  std::string proxy_certificate;
+  std::string proxy_key;
+  bool proxy_plain = false;
+  Duration proxy_token_life = std::chrono::hours(12);
+  Duration proxy_idle_limit = std::chrono::hours(1);
+  std::uint64_t proxy_connections_max = 4096;
+  std::uint64_t proxy_user_connections_max = 256;
+
   std::string log_file;
   std::string log_level = "info";
 };

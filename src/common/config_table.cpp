@@ -101,6 +101,26 @@ Result<void> is_public_address(std::string_view text) {
   return text.empty() ? any_text(text) : is_listen_address(text);
 }
 
+/// "https://login.example.org:8443": scheme, host and port; the host may begin with "*.".
+Result<void> is_web_address(std::string_view text) {
+  if (text.empty()) return {};
+  const auto error = must(
+      "must be http:// or https:// and a host, such as https://login1:8443, or https://*.jobs.org");
+  std::string_view rest = text;
+  if (rest.starts_with("https://"))
+    rest.remove_prefix(8);
+  else if (rest.starts_with("http://"))
+    rest.remove_prefix(7);
+  else
+    return error;
+  if (rest.starts_with("*.")) rest.remove_prefix(2);
+  if (rest.ends_with('/')) rest.remove_suffix(1);
+  const std::string host =
+      rest.find(':') == std::string_view::npos ? format("{}:1", rest) : std::string(rest);
+  if (!is_address(host)) return error;
+  return {};
+}
+
 Result<void> is_one_of(std::string_view text, std::span<const std::string_view> choices) {
   if (std::find(choices.begin(), choices.end(), text) != choices.end()) return {};
   return must(format("must be one of {}", fmt::join(choices, ", ")));
@@ -384,6 +404,33 @@ constexpr std::array table{
         DurationMember{&Config::node_health_check_limit, 1s, 1h}},
     Row{{"node.health_check_jobs", "bool", "false", "Whether they are run before each job, too"},
         BoolMember{&Config::node_health_check_jobs}},
+
+    Row{{"proxy.listen", "address", "127.0.0.1:7119",
+         "Where rproxy listens for browsers; port 0 takes any free port"},
+        TextMember{&Config::proxy_listen, is_listen_address}},
+    Row{{"proxy.url", "string", "''",
+         "Address of rproxy in browsers: https://HOST[:PORT], or with *. before the HOST; '' for "
+         "none"},
+        TextMember{&Config::proxy_url, is_web_address}},
+    Row{{"proxy.certificate", "string", "''",
+         "File of the certificate that rproxy shows, PEM, with those between; '' for no TLS"},
+        TextMember{&Config::proxy_certificate, is_path_or_empty}},
+    Row{{"proxy.key", "string", "''", "File of its private key, PEM"},
+        TextMember{&Config::proxy_key, is_path_or_empty}},
+    Row{{"proxy.plain", "bool", "false",
+         "Whether rproxy may listen beyond this host without TLS, because another proxy has it"},
+        BoolMember{&Config::proxy_plain}},
+    Row{{"proxy.token_life", "duration", "12h", "How long an address with a token opens a job"},
+        DurationMember{&Config::proxy_token_life, 1s, 30 * 24h}},
+    Row{{"proxy.idle_limit", "duration", "1h",
+         "Silence after which rproxy closes a connection in the middle of a request"},
+        DurationMember{&Config::proxy_idle_limit, 1s, year}},
+    Row{{"proxy.connections_max", "number", "4096",
+         "Connections of all browsers at one time; more are refused"},
+        NumberMember{&Config::proxy_connections_max, 1, 100'000}},
+    Row{{"proxy.user_connections_max", "number", "256",
+         "Of these, those of one user, and of one address that has not shown a token"},
+        NumberMember{&Config::proxy_user_connections_max, 1, 100'000}},
 
     Row{{"log.file", "string", "''", "File the daemon appends to; '' is standard error"},
         TextMember{&Config::log_file, is_log_file}},

@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "ctld/url_key.h"
 #include "net/log_end.h"
 #include "sched/policy_config.h"
 
@@ -44,6 +45,7 @@ EngineSettings settings_from(const Config& config) {
   settings.root_allowed = config.jobs_root_allowed;
   settings.node_groups = config.node_groups;
   settings.topology = config.topology;
+  settings.proxy_url = config.proxy_url;
   settings.policy = sched::policy_from(config);
   return settings;
 }
@@ -59,6 +61,7 @@ Controller::Controller(asio::io_context& io, Config config, std::unique_ptr<Stor
 
 Result<std::uint16_t> Controller::start() {
   up_since_ = wall_now();
+  ROTA_TRY(url_key_, load_url_key(config_.controller_state_dir + "/url.key"));
   ROTA_CHECK(load());
   net::ListenerOptions options;
   options.address = config_.controller_listen;

@@ -49,6 +49,7 @@ class Controller {
   WallTime up_since() const { return up_since_; }
   /// "" or why no change can be made now.
   const std::string& trouble() const { return trouble_; }
+  const std::string& url_key() const { return url_key_; }
   bool is_trusted(std::uint32_t uid) const;
 
   /// Sends the answer after everything the engine has done so far is committed.
@@ -88,6 +89,7 @@ class Controller {
   UserCache users_;
   std::vector<Answer> answers_;
   std::string trouble_;
+  std::string url_key_;
   WallTime up_since_;
   bool pumping_ = false;
   bool woken_ = false;

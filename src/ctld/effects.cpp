@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "ctld/controller.h"
+#include "model/door.h"
 #include "net/log_end.h"
 
 namespace rota::ctld {
@@ -120,6 +121,8 @@ Result<void> Controller::deliver_launch(const NodeLink& link, proto::LaunchRun l
     if (!stored) return Error{Errc::launch_failed, "the store has no script for it"};
     launch.payload = *std::move(stored);
   }
+  set_door_variables(config_.proxy_url, launch.run.job, *launch.spec.service,
+                     launch.payload.environment);
   link.connection->send(launch);
   return {};
 }

@@ -120,6 +120,10 @@ Result<void> Engine::admit(const Owner& owner, const std::vector<std::string>& g
     return Error{Errc::denied, "jobs as root are not allowed here (jobs.root_allowed)"};
   if (owner.uid != 0 && role_of({.owner = owner}) == UserRole::viewer)
     return Error{Errc::denied, format("{} has the role viewer, which submits no jobs", owner.user)};
+  if (spec.service->url && settings_.proxy_url.empty())
+    return Error{
+        Errc::unsupported,
+        "this cluster has no rproxy, so there is no address for browsers: leave --url out"};
   if (live_count_ >= settings_.job_count_max)
     return Error{Errc::queue_full,
                  format("{} jobs have not ended, the limit is {} (jobs.count_max)", live_count_,

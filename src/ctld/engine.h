@@ -41,6 +41,7 @@ struct EngineSettings {
   std::int64_t train_idle_limit_seconds = 0;
   std::vector<NamedNodes> node_groups = {};
   NetworkTopology topology = {};
+  std::string proxy_url = {};  // where browsers find ports of jobs; "": nowhere
   sched::Policy policy = sched::live_policy();
 };
 

@@ -8,6 +8,7 @@
 #include "common/escape.h"
 #include "common/format.h"
 #include "common/units.h"
+#include "model/door.h"
 #include "model/output_path.h"
 
 namespace rota {
@@ -349,6 +350,7 @@ Result<void> validate(const JobSpec& spec) {
   if (!spec.image.empty()) ROTA_CHECK(validate_image(spec.image));
   ROTA_CHECK(validate(*spec.nodes));
   ROTA_CHECK(validate(*spec.topology));
+  ROTA_CHECK(validate(*spec.service));
   ROTA_CHECK(check_segment(spec));
   if (spec.signal > JobBounds::signal_max)
     return invalid(format("the signal is {}, it must be 1 to {}, or 0 for SIGTERM", spec.signal,

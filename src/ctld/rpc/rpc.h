@@ -33,6 +33,8 @@ Result<proto::LogsReply> logs(Controller& controller, const Caller& caller,
                               const proto::LogsRequest& request, Now now);
 Result<proto::TicketReply> ticket(Controller& controller, const Caller& caller,
                                   const proto::TicketRequest& request, Now now);
+Result<proto::UrlReply> url(Controller& controller, const Caller& caller,
+                            const proto::UrlRequest& request, Now now);
 /// Answers in slices, so that a long queue never holds up the engine.
 net::awaitable<void> queue(Controller& controller, std::shared_ptr<net::Connection> connection,
                            std::uint32_t call, proto::QueueRequest request);

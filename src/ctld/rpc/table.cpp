@@ -110,6 +110,12 @@ Result<void> on_ticket(const Call& call) {
   return {};
 }
 
+Result<void> on_url(const Call& call) {
+  ROTA_TRY(const auto request, proto::decode<proto::UrlRequest>(call.frame.body));
+  call.answer(url(call.controller, call.session.caller, request, now()));
+  return {};
+}
+
 Result<void> on_org_show(const Call& call) {
   ROTA_TRY(auto request, proto::decode<proto::OrgShowRequest>(call.frame.body));
   const auto executor = boost::asio::any_io_executor(call.controller.executor());
@@ -224,6 +230,7 @@ constexpr Entry table[] = {
     {proto::NodesRequest::number, on_nodes},
     {proto::LogsRequest::number, on_logs},
     {proto::TicketRequest::number, on_ticket},
+    {proto::UrlRequest::number, on_url},
     {proto::NodeHello::number, on_hello},
     {proto::Heartbeat::number, on_heartbeat},
     {proto::RunStarted::number, on_run_started},

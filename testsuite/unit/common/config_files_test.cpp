@@ -65,7 +65,11 @@ std::string as_text(const Config& c) {
        << c.node_kernel_log << '|' << c.node_gpu_reset_program << '|' << c.node_gpu_test_program
        << '|' << c.node_gpu_program_limit.count() << '|' << c.node_health_checks << '|'
        << c.node_health_check_interval.count() << '|' << c.node_health_check_limit.count() << '|'
-       << c.node_health_check_jobs << '|' << c.log_file << '|' << c.log_level;
+       << c.node_health_check_jobs << '|' << c.proxy_listen << '|' << c.proxy_url << '|'
+       << c.proxy_certificate << '|' << c.proxy_key << '|' << c.proxy_plain << '|'
+       << c.proxy_token_life.count() << '|' << c.proxy_idle_limit.count() << '|'
+       << c.proxy_connections_max << '|' << c.proxy_user_connections_max << '|' << c.log_file << '|'
+       << c.log_level;
   return text.str();
 }
 
@@ -127,6 +131,7 @@ TEST(ConfigTable, EveryKeyChangesItsOwnMemberAndNoOther) {
     if (key.type == "bool") value = key.default_text == "true" ? "false" : "true";
     if (key.name == "cluster.name" || key.name == "node.name" || key.name == "node.cgroup_parent")
       value = "other";
+    if (key.name == "proxy.url") value = "https://*.other:1";
     if (value.empty()) value = other_values.at(std::string(key.type));
     Config config;
     const auto done = config_assign(config, key.name, value);
