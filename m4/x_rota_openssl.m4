@@ -1,4 +1,4 @@
-# m4/x_rota_openssl.m4 - OpenSSL: the seal of a session (net/).
+# m4/x_rota_openssl.m4 - OpenSSL: the seal of a session (net/), and TLS for browsers (proxy/).
 
 AC_DEFUN([X_ROTA_OPENSSL], [
   OPENSSL_LIBS="-lcrypto"
@@ -16,4 +16,6 @@ AC_DEFUN([X_ROTA_OPENSSL], [
   LIBS="$rota_save_LIBS"
   AS_IF([test "$rota_cv_openssl" = no], [X_ROTA_MISSING([OpenSSL 3], [libssl-dev])])
   AC_SUBST([OPENSSL_LIBS])
+  # Only rproxy speaks TLS; libssl comes with the same package.
+  AC_SUBST([TLS_LIBS], ["-lssl -lcrypto"])
 ])

@@ -11,8 +11,8 @@ declare -gA _rota_options=(
     -o= --output= -e= --error= -D= --chdir= --kind= --interactive --inference --priority= --preemptible
     --non-preemptible --preemptibility= --background --signal= --grace= --requeue --no-requeue --image= --container-image=
     --container-mounts= --volume= --container-workdir= --container-mount-home --container-writable --container-readonly
-    --entrypoint --args --no-entrypoint --command --env= --shm-size= --large-shm --pull= --image-pull-policy= --local-image
-    --runtime= --wrap= -W --wait -P --parsable --json
+    --entrypoint --args --no-entrypoint --command --env= --data= --pvc= --git= --container-name= --container-save= --shm-size=
+    --large-shm --pull= --image-pull-policy= --local-image --runtime= --secret= --port= --url[=] --wrap= -W --wait -P --parsable --json
     -Q --quiet -v --verbose -h --help --usage -V --version"
   [rqueue]="-u= --user= --me -A= --project= --account= -t= --state= --states= --name= -j= --job= --jobs= -a --all
     -l --long -o= --format= -n --noheader -P --parsable --json --watch -v --verbose -h --help --usage -V --version"
@@ -25,13 +25,15 @@ declare -gA _rota_options=(
     -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= --mps[=] -N= --nodes= -n= --ntasks= -c= --cpus-per-task= --mem=
     -w= --nodelist= -x= --exclude= -C= --constraint= -t= --time= -D= --chdir= --kind= --priority= --pty
     --image= --container-image= --container-mounts= --volume= --container-workdir= --container-mount-home --container-writable
-    --container-readonly --env= --shm-size= --pull= --image-pull-policy= --local-image --runtime=
+    --container-readonly --env= --data= --pvc= --git= --container-name= --container-save= --shm-size= --pull=
+    --image-pull-policy= --local-image --runtime= --secret= --port= --url[=]
     -v --verbose -h --help --usage -V --version"
   [ralloc]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus= --gpus-per-node=
     -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
-    -w= --nodelist= -x= --exclude= -C= --constraint= --topology= --segment= -t= --time= -D= --chdir= --kind= --priority=
+    -w= --nodelist= -x= --exclude= -C= --constraint= --topology= --segment= -t= --time= -D= --chdir= --kind= --priority= --secret=
     -v --verbose -h --help --usage -V --version"
   [rexec]="-i --interactive -t --tty --pty --task= -v --verbose -h --help --usage -V --version"
+  [rsecret]="-f= --file= -u= --user= -n --noheader --json -Q --quiet -v --verbose -h --help --usage -V --version"
   [rshare]="-n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
   [rproject]="--department= --quota= --cpu-quota= --memory-quota= --limit= --cpu-limit= --memory-limit= --weight=
     --rank= --over-quota= --train-node-types= --train-node-groups= --interactive-node-types=
@@ -41,7 +43,7 @@ declare -gA _rota_options=(
     --min-runtime-reclaim= --min-runtime-preempt= --preemption-delay= -n --noheader -P --parsable --json -Q --quiet
     -v --verbose -h --help --usage -V --version"
   [radmin]="--dry-run -y --yes -r= --reason= -n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
-  [rota]="--json --task= --address= -v --verbose -h --help --usage -V --version"
+  [rota]="--json --task= --address= --port= -v --verbose -h --help --usage -V --version"
   [rsim]="--strict --filter= --nodes= --tasks= --arrivals= --seed= --policy= --time --cluster=
     --projects= --trace= --with= --limits= --checkpoint= --one-project --html= --json
     -v --verbose -h --help --usage -V --version"
@@ -68,6 +70,7 @@ _rota_queues() {
     awk '/^[a-z]/ { section = $1 } section == "queues:" && /^  [^ ]/ { sub(/:$/, "", $1); print $1 }'
 }
 _rota_groups() { rinfo --json 2>/dev/null | jq -r '.nodes[] | .type, .groups[]' 2>/dev/null | sort -u; }
+_rota_secrets() { rsecret list --noheader 2>/dev/null | awk -v kind="$1" '$2 == kind { print $1 }'; }
 _rota_nodes() { rinfo --noheader --parsable 2>/dev/null | cut -d '|' -f 1; }
 
 # The argument of an option.
@@ -82,6 +85,9 @@ _rota_argument() {
     rsubmit:-w | rsubmit:--nodelist | rsubmit:-x | rsubmit:--exclude) _rota_words "$word" "$(_rota_nodes)" ;;
     rsubmit:-C | rsubmit:--constraint | rproject:*-node-types | rproject:*-node-groups)
       _rota_words "$word" "$(_rota_groups)" ;;
+    rsubmit:--secret) _rota_words "$word" "$(_rota_secrets secret)" ;;
+    rsecret:-f | rsecret:--file) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    rsecret:-u | rsecret:--user) COMPREPLY=() ;;
     rsubmit:--topology) _rota_words "$word" required: preferred: none ;;
     rsubmit:--priority)
       _rota_words "$word" very-low low medium-low medium medium-high high very-high ;;
@@ -114,12 +120,18 @@ _rota_operand() {
     rsubmit | rrun | ralloc) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     rcancel | rlogs | rexec | rattach) _rota_words "$word" "$(_rota_jobs)" ;;
     rinfo) _rota_words "$word" "$(_rota_nodes)" ;;
-    rota) _rota_words "$word" version ping show bash cp port-forward submit run alloc queue cancel info logs exec attach share project admin ;;
+    rota) _rota_words "$word" version ping show bash cp port-forward login logout url submit run alloc queue cancel info logs exec attach share project admin secret ;;
     rproject)
       if [[ ${3:-} == verb ]]; then
         _rota_words "$word" list show create update delete
       else
         _rota_words "$word" "$(_rota_projects)"
+      fi ;;
+    rsecret)
+      if [[ ${3:-} == verb ]]; then
+        _rota_words "$word" put list delete login logout
+      else
+        _rota_words "$word" "$(_rota_secrets secret) $(_rota_secrets login)"
       fi ;;
     radmin)
       if [[ ${3:-} == verb ]]; then
@@ -138,7 +150,7 @@ _rota_complete() {
     for ((i = 1; i < COMP_CWORD; ++i)); do
       [[ ${COMP_WORDS[i]} == -* ]] && continue
       [[ -n ${_rota_options[r${COMP_WORDS[i]}]:-} ]] && command=r${COMP_WORDS[i]}
-      [[ ${COMP_WORDS[i]} == bash || ${COMP_WORDS[i]} == port-forward ]] && command=rexec
+      [[ ${COMP_WORDS[i]} == bash || ${COMP_WORDS[i]} == port-forward || ${COMP_WORDS[i]} == url ]] && command=rexec
       [[ ${COMP_WORDS[i]} == version || ${COMP_WORDS[i]} == ping || ${COMP_WORDS[i]} == show ]] && command=rota-word
       break
     done
@@ -173,4 +185,4 @@ _rota_complete() {
   fi
 }
 
-complete -o default -F _rota_complete rsubmit rqueue rcancel rinfo rlogs rexec rattach rrun ralloc rshare rproject radmin rota rsim
+complete -o default -F _rota_complete rsubmit rqueue rcancel rinfo rlogs rexec rattach rrun ralloc rshare rproject rsecret radmin rota rsim

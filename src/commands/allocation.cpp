@@ -142,7 +142,8 @@ Result<proto::SubmitRequest> allocation_from(const std::vector<Given>& given,
   ROTA_TRY(request.spec, job_spec_from(options, default_name));
   request.payload.mode = LaunchMode::hold;
   ROTA_CHECK(take_surroundings(options.directory, request.payload));
-  ROTA_CHECK(take_container(options.container, options.mount_home, request.payload));
+  ROTA_CHECK(take_container(options.container, options.sources, request.payload));
+  request.payload.secrets = options.secrets;
   ROTA_CHECK(validate(request.payload));
   ROTA_CHECK(validate(request.spec, request.payload));
   ROTA_TRY(request.request, make_request_id());

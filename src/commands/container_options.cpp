@@ -9,8 +9,11 @@
 #include "common/escape.h"
 #include "common/format.h"
 #include "common/lower.h"
+#include "common/units.h"
+#include "model/sources.h"
 
 namespace rota::commands {
+namespace {
 
 /// "/data:/mnt:ro,/scratch": each beside those that were given before.
 Result<void> apply_mounts(const Given& given, ContainerSpec& container) {
@@ -54,7 +57,104 @@ Result<std::string> runtime_from(const Given& given) {
                                  quoted(given.value)));
 }
 
-Result<void> take_container(const ContainerSpec& container, bool mount_home, JobPayload& payload) {
+/// "imagenet:/data:ro,models"
+Result<void> apply_data(const Given& given, ContainerSpec& container) {
+  std::string_view rest = given.value;
+  for (;;) {
+    const std::size_t comma = rest.find(',');
+    auto data = data_parse(rest.substr(0, comma));
+    if (!data) return bad_value(given, data.error().detail);
+    if (auto valid = validate(*data); !valid) return bad_value(given, valid.error().detail);
+    container.data.push_back(*std::move(data));
+    if (comma == std::string_view::npos) return {};
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+Result<void> apply_git(const Given& given, std::vector<GitSource>& sources) {
+  auto git = git_parse(given.value);
+  if (!git) return bad_value(given, git.error().detail);
+  GitSource checked = *git;
+  if (checked.target.starts_with("./")) checked.target.erase(0, 1);  // it is made absolute later
+  if (auto valid = validate(checked); !valid) return bad_value(given, valid.error().detail);
+  sources.push_back(*std::move(git));
+  return {};
+}
+
+template <class T>
+Result<T> value_of(const Given& given, Result<T> parsed) {
+  if (!parsed) return bad_value(given, parsed.error().detail);
+  return parsed;
+}
+
+Result<std::string> filled(const Given& given) {
+  if (!given.value.empty()) return given.value;
+  return bad_value(given, "the value is empty");
+}
+
+}  // namespace
+
+Result<void> apply_container(const Given& given, std::string& image, ContainerSpec& container,
+                             ContainerSources& sources) {
+  switch (given.option->id) {
+    case id_image:
+      image = image_name(given.value);
+      return value_of(given, validate_image(image));
+    case id_mounts:
+      return apply_mounts(given, container);
+    case id_env:
+      return apply_variable(given, container);
+    case id_data:
+      return apply_data(given, container);
+    case id_git:
+      return apply_git(given, sources.git);
+    case id_container_workdir: {
+      ROTA_TRY(container.workdir, filled(given));
+      return {};
+    }
+    case id_container_name: {
+      ROTA_TRY(const KeptName kept, value_of(given, kept_name(given.value)));
+      container.name = kept.fresh ? kept.name + ":create" : kept.name;
+      return {};
+    }
+    case id_container_save: {
+      ROTA_TRY(container.save, filled(given));
+      return {};
+    }
+    case id_pull: {
+      ROTA_TRY(container.pull, pull_from(given));
+      return {};
+    }
+    case id_runtime: {
+      ROTA_TRY(container.runtime, runtime_from(given));
+      return {};
+    }
+    case id_shm_size: {
+      ROTA_TRY(container.shm_bytes,
+               value_of(given, size_parse(given.value, std::uint64_t{1} << 20)));
+      return {};
+    }
+    case id_local_image:
+      container.pull = PullPolicy::never;
+      return {};
+    case id_entrypoint:
+    case id_no_entrypoint:
+      container.entrypoint = given.option->id == id_entrypoint;
+      return {};
+    case id_container_writable:
+    case id_container_readonly:
+      container.read_only = given.option->id == id_container_readonly;
+      return {};
+    case id_mount_home:
+      sources.mount_home = true;
+      return {};
+    default:
+      return {};
+  }
+}
+
+Result<void> take_container(const ContainerSpec& container, const ContainerSources& sources,
+                            JobPayload& payload) {
   // For a plain job they are variables like all others; a container needs to know which were meant.
   for (const std::string& variable : container.environment) {
     const std::string name = variable.substr(0, variable.find('=') + 1);
@@ -69,7 +169,13 @@ Result<void> take_container(const ContainerSpec& container, bool mount_home, Job
     // Where ".." leads is for the node to say of the source; a place in the container has a name.
     if (same) mount.target = std::filesystem::path(mount.source).lexically_normal();
   }
-  if (!mount_home) return {};
+  if (!payload.container.save.empty())
+    payload.container.save = absolute_path(payload.container.save, payload.working_directory);
+  payload.git = sources.git;
+  for (GitSource& git : payload.git)
+    git.target = std::filesystem::path(absolute_path(git.target, payload.working_directory))
+                     .lexically_normal();
+  if (!sources.mount_home) return {};
   const char* home = std::getenv("HOME");
   if (home == nullptr || *home != '/')
     return Error{Errc::usage, "--container-mount-home: HOME names no directory here"};

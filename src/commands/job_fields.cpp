@@ -114,6 +114,9 @@ constexpr auto fields = std::to_array<JobField>({
      }},
     {0, "image", "IMAGE", [](Out out, View job) { out += job.spec.image; }},
     {0, "image_digest", "IMAGE_DIGEST", [](Out out, View job) { out += job.image_digest; }},
+    {0, "ports", "PORTS",
+     [](Out out, View job) { out += format("{}", fmt::join(job.spec.service->ports, ",")); }},
+    {0, "urls", "URL", [](Out out, View job) { out += format("{}", fmt::join(job.urls, " ")); }},
     {0, "mps", "MPS", [](Out out, View job) { out += mps_text(job.spec.task); }},
     {0, "placement", "PLACEMENT",
      [](Out out, View job) {

@@ -77,6 +77,7 @@ Table job_table(bool is_long) {
   if (is_long)
     for (const JobField* field : long_fields()) columns.push_back({field->header, Align::right});
   columns.push_back({"NODES", Align::right});
+  if (is_long) columns.push_back({"URL"});
   columns.push_back({"NODELIST(REASON)", Align::left, true});
   return Table(std::move(columns));
 }
@@ -99,6 +100,7 @@ void add_row(Table& table, const JobView& job, bool is_long) {
     }
   }
   table.add(fmt::format_int(node_count(job)).c_str());
+  if (is_long) table.add(job.urls.empty() ? "-" : job.urls.front());
   std::string last;
   append_nodes_or_story(last, job);
   table.add(last);
@@ -169,6 +171,14 @@ void write_job(JsonWriter& json, const JobView& job) {
                      std::uint32_t{task.mps_percent});
   json.field_or_null("image", !job.spec.image.empty(), job.spec.image.str());
   json.field_or_null("image_digest", !job.image_digest.empty(), job.image_digest);
+  json.key("ports");
+  json.begin_array();
+  for (const std::uint16_t port : job.spec.service->ports) json.value(std::uint32_t{port});
+  json.end_array();
+  json.key("urls");
+  json.begin_array();
+  for (const std::string& url : job.urls) json.value(url);
+  json.end_array();
   json.end_object();
 }
 

@@ -20,7 +20,7 @@ const Command& command() {
       {"job-name",      "project",     "queue",    "gpus",    "gpus-per-node", "gpus-per-task",
        "gpu-memory",    "gpu-devices", "mig",      "nodes",   "ntasks",        "ntasks-per-node",
        "cpus-per-task", "mem",         "nodelist", "exclude", "constraint",    "topology",
-       "segment",       "time",        "chdir",    "kind",    "priority"},
+       "segment",       "time",        "chdir",    "kind",    "priority",      "secret"},
       {verbose_option, help_option, usage_option, version_option});
   static const Command it{
       .name = "ralloc",

@@ -29,14 +29,16 @@
 namespace rota::commands {
 namespace {
 
-enum : int { id_json = option_own, id_task, id_address };
+enum : int { id_json = option_own, id_task, id_address, id_port };
 
 constexpr auto table = std::to_array<Option>({
-    {id_json, 0, "json", "", "print the answer of version, ping and show as JSON",
+    {id_json, 0, "json", "", "print the answer of version, ping, show and url as JSON",
      Scope::command_line},
     {id_task, 0, "task", "N", "with cp and port-forward: beside this task; default: 0",
      Scope::command_line},
     {id_address, 0, "address", "IP", "with port-forward: listen on this; default: 127.0.0.1",
+     Scope::command_line},
+    {id_port, 0, "port", "N", "with url: of this port; default: the job's first",
      Scope::command_line},
     verbose_option,
     help_option,
@@ -44,15 +46,17 @@ constexpr auto table = std::to_array<Option>({
     version_option,
 });
 
-constexpr std::array<std::string_view, 8> synopses{
+constexpr std::array<std::string_view, 10> synopses{
     "[OPTION...] version",
     "[OPTION...] ping",
     "[OPTION...] show job JOB...",
     "[OPTION...] bash JOB",
     "[OPTION...] cp JOB:PATH PATH | PATH JOB:PATH",
     "[OPTION...] port-forward JOB [HERE:]THERE...",
+    "[OPTION...] login|logout REGISTRY",
+    "[OPTION...] url JOB",
     "[OPTION...] submit|run|alloc|queue|cancel|info|logs [ARGUMENT...]",
-    "[OPTION...] exec|attach|share|project|admin [ARGUMENT...]",
+    "[OPTION...] exec|attach|share|project|admin|secret [ARGUMENT...]",
 };
 
 constexpr Command command{
@@ -60,17 +64,20 @@ constexpr Command command{
     .synopses = synopses,
     .summary =
         "Show the version, ask whether the controller is there, show all that is known of a job, "
-        "open a shell in it, copy files, forward ports, or run one of the other commands.",
+        "open a shell in it, copy files, forward ports, give its address for a browser, keep "
+        "logins "
+        "to registries, or run one of the other commands.",
     .options = table,
     .options_anywhere = false,
 };
 
 constexpr auto sisters =
     std::to_array<std::string_view>({"submit", "run", "alloc", "queue", "cancel", "info", "logs",
-                                     "exec", "attach", "share", "project", "admin"});
+                                     "exec", "attach", "share", "project", "admin", "secret"});
 constexpr auto verbs = std::to_array<std::string_view>(
-    {"version", "ping", "show", "bash", "cp", "port-forward", "submit", "run", "alloc", "queue",
-     "cancel", "info", "logs", "exec", "attach", "share", "project", "admin"});
+    {"version", "ping",   "show",  "bash",    "cp",    "port-forward", "login", "logout",
+     "url",     "submit", "run",   "alloc",   "queue", "cancel",       "info",  "logs",
+     "exec",    "attach", "share", "project", "admin", "secret"});
 
 /// "/usr/bin/rqueue" when this program is /usr/bin/rota.
 Result<std::string> sister_path(std::string_view verb) {
@@ -206,6 +213,31 @@ Result<int> forward(const Program& program, const std::vector<std::string>& word
   return run_to_end(forward_ports(controller, std::move(options), program));
 }
 
+Result<int> url(const Program& program, const std::vector<std::string>& words, std::uint16_t port,
+                bool as_json) {
+  if (words.size() != 1)
+    return Error{Errc::usage, format("one job number is needed, {} were given", words.size())};
+  proto::UrlRequest request;
+  ROTA_TRY(request.job, job_id_from(words.front()));
+  request.port = port;
+  ROTA_TRY(const auto controller, controller_options(program));
+  ROTA_TRY(const auto reply, ask<proto::UrlReply>(controller, request));
+  const std::string whole = format("{}?rota_token={}", reply.url, reply.token);
+  std::string text = whole;
+  if (as_json) {
+    text.clear();
+    JsonWriter json(text);
+    json.begin_object();
+    json.field("job", request.job.value);
+    json.field("url", reply.url);
+    json.field("token", reply.token);
+    json.field("url_with_token", whole);
+    json.end_object();
+  }
+  ROTA_CHECK(print(text + "\n"));
+  return exit_ok;
+}
+
 Result<int> run_verb(Program& program, Arguments arguments) {
   if (arguments.operands.empty())
     return Error{Errc::usage, format("what to do? {}", fmt::join(verbs, ", "))};
@@ -213,6 +245,10 @@ Result<int> run_verb(Program& program, Arguments arguments) {
   std::vector<std::string> rest(arguments.operands.begin() + 1, arguments.operands.end());
   for (const std::string_view sister : sisters)
     if (verb == sister) return become_sister(verb, rest);
+  if (verb == "login" || verb == "logout") {
+    rest.insert(rest.begin(), verb);
+    return become_sister("secret", rest);
+  }
   if (verb == "bash") {
     if (rest.size() != 1)
       return Error{Errc::usage, format("one job number is needed, {} were given", rest.size())};
@@ -227,16 +263,25 @@ Result<int> run_verb(Program& program, Arguments arguments) {
   }
   // Options may stand behind these as well.
   Arguments behind;
-  if (const auto bad = parse_words(command, rest, behind)) return Error{Errc::usage, bad->what};
-  const bool has_arguments = verb == "show" || verb == "cp" || verb == "port-forward";
+  Command with_words = command;
+  with_words.options_anywhere = verb == "url";
+  if (const auto bad = parse_words(with_words, rest, behind)) return Error{Errc::usage, bad->what};
+  const bool has_arguments =
+      verb == "show" || verb == "cp" || verb == "port-forward" || verb == "url";
   if (!behind.operands.empty() && !has_arguments)
     return Error{Errc::usage, format("{} takes no arguments", verb)};
   bool as_json = false;
+  std::uint16_t port = 0;
   ForwardOptions forwarding;
   for (const auto* list : {&arguments.options, &behind.options}) {
     for (const Given& given : *list) {
       as_json = as_json || given.option->id == id_json;
       if (given.option->id == id_address) forwarding.address = given.value;
+      if (given.option->id == id_port) {
+        const auto number = number_parse(given.value, 65535);
+        if (!number || *number == 0) return bad_value(given, "a port is a number from 1 to 65535");
+        port = static_cast<std::uint16_t>(*number);
+      }
       if (given.option->id != id_task) continue;
       const auto task = number_parse(given.value, JobBounds::task_count_max - 1);
       if (!task) return bad_value(given, task.error().detail);
@@ -245,6 +290,7 @@ Result<int> run_verb(Program& program, Arguments arguments) {
   }
   if (verb == "cp") return copy(program, behind.operands, forwarding.task);
   if (verb == "port-forward") return forward(program, behind.operands, std::move(forwarding));
+  if (verb == "url") return url(program, behind.operands, port, as_json);
   if (verb == "show") return show(program, behind.operands, as_json);
   return verb == "version" ? show_version(as_json) : ping(program, as_json);
 }

@@ -50,7 +50,14 @@ const Command& command() {
        "shm-size",
        "pull",
        "local-image",
-       "runtime"},
+       "data",
+       "git",
+       "container-name",
+       "container-save",
+       "runtime",
+       "secret",
+       "port",
+       "url"},
       {Option{id_pty, 0, "pty", "", "run it on a terminal of its own", Scope::command_line},
        verbose_option, help_option, usage_option, version_option});
   static const Command it{

@@ -87,7 +87,8 @@ Result<Submission> submission_from(const Program& program, Arguments arguments) 
   ROTA_TRY(request.spec, job_spec_from(submission.options, default_name));
   ROTA_CHECK(take_surroundings(submission.options.directory, request.payload));
   ROTA_CHECK(
-      take_container(submission.options.container, submission.options.mount_home, request.payload));
+      take_container(submission.options.container, submission.options.sources, request.payload));
+  request.payload.secrets = submission.options.secrets;
   request.payload.stdout_pattern = submission.options.output;
   request.payload.stderr_pattern = submission.options.error;
   ROTA_CHECK(validate(request.payload));

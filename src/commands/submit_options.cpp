@@ -5,6 +5,9 @@
 #include <array>
 
 #include "commands/container_options.h"
+#include "commands/gpu_options.h"
+#include "commands/secret_options.h"
+#include "commands/service_options.h"
 #include "commands/signals.h"
 #include "common/escape.h"
 #include "common/format.h"
@@ -51,20 +54,9 @@ enum : int {
   id_segment,
   id_requeue,
   id_no_requeue,
-  id_image,
-  id_mounts,
-  id_env,
-  id_container_workdir,
-  id_entrypoint,
-  id_no_entrypoint,
-  id_container_writable,
-  id_container_readonly,
-  id_mount_home,
-  id_shm_size,
-  id_large_shm,
-  id_pull,
-  id_local_image,
-  id_runtime,
+  id_secret,
+  id_port,
+  id_url,
   id_wrap,
   id_wait,
   id_parsable,
@@ -165,7 +157,19 @@ constexpr auto table = std::to_array<Option>({
      "image-pull-policy"},
     {id_local_image, 0, "local-image", "", "the same as --pull=never: the nodes have the image",
      job},
+    {id_data, 0, "data", "NAME[:DIR][:ro]",
+     "a volume of the site's that the container sees, at DIR or where the site says", job, "pvc"},
+    {id_git, 0, "git", "URL[@REV]:DIR", "sources that the job finds in DIR when it starts", job},
+    {id_container_name, 0, "container-name", "NAME",
+     "keep the container's files on the node, for your next job with this name", job},
+    {id_container_save, 0, "container-save", "FILE",
+     "save the container's files to FILE when the job has ended", job},
     {id_runtime, 0, "runtime", "NAME", "what runs the image: docker, podman, enroot, or none", job},
+    {id_secret, 0, "secret", "LIST",
+     "secrets of yours that the job gets: NAME, as a variable, or NAME:FILE", job},
+    {id_port, 0, "port", "LIST", "ports that the job listens on, with ',' between", job},
+    {id_url, 0, "url", "[users:LIST]",
+     "browsers find these ports: yours, and those of the users named", job},
     {id_wrap, 0, "wrap", "COMMAND", "run this shell command line instead of a script",
      Scope::command_line},
     {id_wait, 'W', "wait", "", "wait for the end of the job and return its exit code"},
@@ -257,42 +261,6 @@ Result<void> apply_gpus_per_task(const Given& given, ShapeRequest& shape) {
   } else {
     shape.gpu_share = static_cast<std::uint32_t>(amount);
   }
-  return {};
-}
-
-/// "3g.20gb", "3g.20gb:2" or "auto".
-Result<void> apply_mig(const Given& given, ShapeRequest& shape) {
-  const std::string_view text = given.value;
-  const std::size_t colon = text.find(':');
-  const std::string profile(text.substr(0, colon));
-  shape.mig_count.reset();
-  if (profile != TaskRequest::mig_auto && !MigName::parse(profile))
-    return bad_value(given, format("{} is not the name of a MIG profile; write 3g.20gb, 3g.20gb:2 "
-                                   "for two of them, or auto",
-                                   quoted(profile)));
-  if (colon != std::string_view::npos) {
-    const auto count = number_parse(text.substr(colon + 1), JobBounds::gpus_per_task_max);
-    if (!count || *count == 0 || profile == TaskRequest::mig_auto)
-      return bad_value(given, format("{}: behind the colon of a profile stands how many of it, 1 "
-                                     "to {}",
-                                     quoted(text), JobBounds::gpus_per_task_max));
-    shape.mig_count = static_cast<std::uint32_t>(*count);
-  }
-  shape.mig = profile;
-  return {};
-}
-
-/// "50" percent; nothing: as the part of the GPU is.
-Result<void> apply_mps(const Given& given, ShapeRequest& shape) {
-  shape.mps = true;
-  shape.mps_percent = 0;
-  if (given.value.empty()) return {};
-  const auto percent = number_parse(given.value, JobBounds::mps_percent_max);
-  if (!percent || *percent == 0)
-    return bad_value(given, format("{} is no share of a GPU's compute; write 1 to {} percent, or "
-                                   "nothing for as much as the part of the GPU is",
-                                   quoted(given.value), JobBounds::mps_percent_max));
-  shape.mps_percent = static_cast<std::uint8_t>(*percent);
   return {};
 }
 
@@ -457,35 +425,6 @@ Result<void> apply_wish(const Given& given, NodeWish& wish) {
   return {};
 }
 
-Result<void> apply_container(const Given& given, SubmitOptions& options) {
-  ContainerSpec& container = options.container;
-  ROTA_TRY(const std::string text, text_from(given));
-  switch (given.option->id) {
-    case id_image:
-      options.image = image_name(text);
-      return value_of(given, validate_image(options.image));
-    case id_mounts:
-      return apply_mounts(given, container);
-    case id_env:
-      return apply_variable(given, container);
-    case id_container_workdir:
-      container.workdir = text;
-      return {};
-    case id_pull: {
-      ROTA_TRY(container.pull, pull_from(given));
-      return {};
-    }
-    case id_runtime: {
-      ROTA_TRY(container.runtime, runtime_from(given));
-      return {};
-    }
-    default: {
-      ROTA_TRY(container.shm_bytes, value_of(given, size_parse(text, mebibyte)));
-      return {};
-    }
-  }
-}
-
 }  // namespace
 
 const Command& submit_command() { return command; }
@@ -574,28 +513,12 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
     case id_no_requeue:
       options.requeue = given.option->id == id_requeue;
       return {};
-    case id_image:
-    case id_mounts:
-    case id_env:
-    case id_container_workdir:
-    case id_pull:
-    case id_runtime:
-    case id_shm_size:
-      return apply_container(given, options);
-    case id_local_image:
-      options.container.pull = PullPolicy::never;
-      return {};
-    case id_entrypoint:
-    case id_no_entrypoint:
-      options.container.entrypoint = given.option->id == id_entrypoint;
-      return {};
-    case id_container_writable:
-    case id_container_readonly:
-      options.container.read_only = given.option->id == id_container_readonly;
-      return {};
-    case id_mount_home:
-      options.mount_home = true;
-      return {};
+    case id_secret:
+      return apply_secrets(given, options.secrets);
+    case id_port:
+      return apply_ports(given, options.service);
+    case id_url:
+      return apply_url(given, options.service);
     case id_wait:
       options.wait = true;
       return {};
@@ -609,7 +532,8 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
       options.quiet = true;
       return {};
     default:
-      return {};  // of every command: seen by program_main
+      // Or one of every command: seen by program_main.
+      return apply_container(given, options.image, options.container, options.sources);
   }
 }
 
@@ -634,6 +558,7 @@ Result<JobSpec> job_spec_from(const SubmitOptions& options, std::string_view def
   if (!options.topology.empty()) spec.topology.edit() = options.topology;
   if (options.segment > 0) spec.topology.edit().segment = options.segment;
   spec.image = options.image;
+  if (options.service != ServiceWish{}) spec.service.edit() = options.service;
   ROTA_CHECK(resolve_shape(options.shape, spec));
   // What the controller would refuse as a bad job is here a mistake in the options.
   if (auto valid = validate(spec); !valid) return Error{Errc::usage, valid.error().detail};

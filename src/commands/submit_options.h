@@ -4,6 +4,7 @@
 #include <string>
 
 #include "commands/cli.h"
+#include "commands/container_options.h"
 #include "commands/directives.h"
 #include "commands/shape.h"
 #include "common/result.h"
@@ -35,7 +36,9 @@ struct SubmitOptions {
   std::optional<std::string> wrap;
   std::string image;
   ContainerSpec container;
-  bool mount_home = false;
+  ContainerSources sources;
+  std::vector<SecretUse> secrets;
+  ServiceWish service;
   bool parsable = false;
   bool json = false;
   bool wait = false;

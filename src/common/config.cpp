@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "common/config_data.h"
 #include "common/config_table.h"
 #include "common/config_topology.h"
 #include "common/escape.h"
@@ -63,6 +64,8 @@ class Reader {
         ROTA_CHECK(read_groups(value));
       } else if (name.text == config_topology_section) {
         ROTA_TRY(config_.topology, config_read_topology(value, name_));
+      } else if (name.text == config_data_section) {
+        ROTA_TRY(config_.data, config_read_data(value, name_));
       } else {
         ROTA_CHECK(read_keys(name.text, value));
       }
@@ -126,7 +129,8 @@ class Reader {
         return at(node, format("{} is no section; write '{}:' and below it, indented, '{}:'",
                                quoted(section), section_of(key.name), short_name_of(key.name)));
     }
-    sections.insert(sections.end(), {config_groups_section, config_topology_section});
+    sections.insert(sections.end(),
+                    {config_groups_section, config_topology_section, config_data_section});
     if (std::find(sections.begin(), sections.end(), section) != sections.end()) return {};
     if (const auto meant = nearest(section, sections); !meant.empty())
       return at(node, format("unknown section {}; did you mean '{}'?", quoted(section), meant));
@@ -171,6 +175,9 @@ class Reader {
                 format("jobs.time_limit_default ({}) must be at most jobs.time_limit_max ({})",
                        duration_format(c.jobs_time_limit_default),
                        duration_format(c.jobs_time_limit_max)));
+    if (c.proxy_certificate.empty() != c.proxy_key.empty())
+      return at(mark_of_any({"proxy.certificate", "proxy.key"}),
+                "proxy.certificate and proxy.key belong together: give both, or neither");
     if (c.controller_half_open_max > c.controller_sessions_max)
       return at(mark_of_any({"controller.half_open_max", "controller.sessions_max"}),
                 format("controller.half_open_max ({}) must be at most controller.sessions_max ({})",

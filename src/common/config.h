@@ -29,6 +29,15 @@ struct NetworkTopology {
   std::vector<NetworkPlace> places;
 };
 
+/// A directory of the nodes that jobs may have in their containers by a name: rsubmit --data.
+struct DataVolume {
+  std::string name;
+  std::string path;    // on the node
+  std::string target;  // in containers of jobs that name no other place
+  bool read_only = false;
+  std::vector<std::string> projects;  // whose jobs may have it; none: those of all
+};
+
 /// All of rota.yaml as values. A key that the file leaves out keeps the default shown here.
 struct Config {
   std::string cluster_name = "rota";
@@ -72,6 +81,7 @@ struct Config {
 
   std::vector<NamedNodes> node_groups;  // by name, in any case of letters
   NetworkTopology topology;
+  std::vector<DataVolume> data;  // ascending by name
 
   std::string node_name;
   std::string node_listen = "0.0.0.0:7118";
@@ -99,6 +109,15 @@ struct Config {
   std::string node_docker_socket = "/run/docker.sock";
   std::string node_docker_runtime;
   std::string node_podman = "podman";
+  std::string node_enroot = "enroot";
+  std::string node_enroot_dir;
+  std::string node_enroot_user = "nobody";
+  std::uint64_t node_container_kept_max = 10;
+  Duration node_container_save_limit = std::chrono::minutes(30);
+  Duration node_git_limit = std::chrono::minutes(10);
+  std::uint64_t node_git_size_max = 20'480;  // MiB
+  std::string node_image_cache = "auto";
+  std::uint64_t node_prefetch = 2;
   Duration node_reconnect_max = std::chrono::seconds(30);
   Duration node_health_poll = std::chrono::seconds(15);
   std::string node_health_policy;
@@ -110,6 +129,16 @@ struct Config {
   Duration node_health_check_interval = std::chrono::minutes(5);
   Duration node_health_check_limit = std::chrono::seconds(60);
   bool node_health_check_jobs = false;
+
+  std::string proxy_listen = "127.0.0.1:7119";
+  std::string proxy_url;
+  std::string proxy_certificate;
+  std::string proxy_key;
+  bool proxy_plain = false;
+  Duration proxy_token_life = std::chrono::hours(12);
+  Duration proxy_idle_limit = std::chrono::hours(1);
+  std::uint64_t proxy_connections_max = 4096;
+  std::uint64_t proxy_user_connections_max = 256;
 
   std::string log_file;
   std::string log_level = "info";
@@ -127,6 +156,7 @@ std::span<const ConfigKey> config_keys();
 /// Sections in which names stand that the site chooses, and host lists.
 inline constexpr std::string_view config_groups_section = "node_groups";
 inline constexpr std::string_view config_topology_section = "topology";
+inline constexpr std::string_view config_data_section = "data";
 
 /// Reads and checks `path`. Errors carry file, line, column, what is wrong and, for an unknown key,
 /// the nearest known one: "rota.yaml:12:3: unknown key 'nodes.hartbeat'; did you mean

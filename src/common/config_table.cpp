@@ -101,6 +101,26 @@ Result<void> is_public_address(std::string_view text) {
   return text.empty() ? any_text(text) : is_listen_address(text);
 }
 
+/// "https://login.example.org:8443": scheme, host and port; the host may begin with "*.".
+Result<void> is_web_address(std::string_view text) {
+  if (text.empty()) return {};
+  const auto error = must(
+      "must be http:// or https:// and a host, such as https://login1:8443, or https://*.jobs.org");
+  std::string_view rest = text;
+  if (rest.starts_with("https://"))
+    rest.remove_prefix(8);
+  else if (rest.starts_with("http://"))
+    rest.remove_prefix(7);
+  else
+    return error;
+  if (rest.starts_with("*.")) rest.remove_prefix(2);
+  if (rest.ends_with('/')) rest.remove_suffix(1);
+  const std::string host =
+      rest.find(':') == std::string_view::npos ? format("{}:1", rest) : std::string(rest);
+  if (!is_address(host)) return error;
+  return {};
+}
+
 Result<void> is_one_of(std::string_view text, std::span<const std::string_view> choices) {
   if (std::find(choices.begin(), choices.end(), text) != choices.end()) return {};
   return must(format("must be one of {}", fmt::join(choices, ", ")));
@@ -122,8 +142,13 @@ Result<void> is_bind_choice(std::string_view text) {
   return is_one_of(text, choices);
 }
 Result<void> is_container_runtime_choice(std::string_view text) {
-  static constexpr std::array<std::string_view, 4> choices{"auto", "docker", "podman", "none"};
+  static constexpr std::array<std::string_view, 5> choices{"auto", "enroot", "docker", "podman",
+                                                           "none"};
   return is_one_of(text, choices);
+}
+Result<void> is_cache_size(std::string_view text) {
+  if (text == "auto" || size_parse(text)) return {};
+  return must("must be a size such as 200G, 0 for no bound, or auto");
 }
 Result<void> is_container_gpus(std::string_view text) {
   static constexpr std::array<std::string_view, 3> choices{"nvidia", "cdi", "none"};
@@ -330,8 +355,7 @@ constexpr std::array table{
          "NVIDIA's program that controls MPS, for jobs with --mps: a name for the PATH, or a path"},
         TextMember{&Config::node_mps_control, is_not_empty}},
     Row{{"node.container_runtime", "choice", "auto",
-         "What runs jobs' images: docker, podman, none, or auto (docker if it is there, else "
-         "podman)"},
+         "What runs jobs' images: enroot, docker, podman, none, or auto: the first that is there"},
         TextMember{&Config::node_container_runtime, is_container_runtime_choice}},
     Row{{"node.container_gpus", "choice", "nvidia",
          "How containers get their GPUs: nvidia (its container runtime), cdi, or none"},
@@ -355,6 +379,33 @@ constexpr std::array table{
     Row{{"node.podman", "string", "podman",
          "The podman program: a name for the PATH, or a path; '' for none"},
         TextMember{&Config::node_podman, any_text}},
+    Row{{"node.enroot", "string", "enroot",
+         "The enroot program: a name for the PATH, or a path; '' for none"},
+        TextMember{&Config::node_enroot, any_text}},
+    Row{{"node.enroot_dir", "string", "''",
+         "Directory of enroot's images and containers; '' is enroot in node.spool_dir"},
+        TextMember{&Config::node_enroot_dir, is_path_or_empty}},
+    Row{{"node.enroot_user", "string", "nobody",
+         "Who imports images for enroot: an account that may do nothing else"},
+        TextMember{&Config::node_enroot_user, is_not_empty}},
+    Row{{"node.container_kept_max", "number", "10",
+         "How many containers a user may keep on the node by --container-name; 0 for none"},
+        NumberMember{&Config::node_container_kept_max, 0, 10'000}},
+    Row{{"node.container_save_limit", "duration", "30m",
+         "How long a container's files may take to be kept or saved when its job has ended"},
+        DurationMember{&Config::node_container_save_limit, 1s, 24h}},
+    Row{{"node.git_limit", "duration", "10m", "How long a job's --git may take before it starts"},
+        DurationMember{&Config::node_git_limit, 1s, 24h}},
+    Row{{"node.git_size_max", "number", "20480",
+         "Largest file that --git may make, such as the pack of all that is fetched, in MiB"},
+        NumberMember{&Config::node_git_size_max, 1, 1'000'000'000}},
+    Row{{"node.image_cache", "string", "auto",
+         "Disk space for images that jobs brought, such as 200G; 0 for no bound, auto for half the "
+         "disk"},
+        TextMember{&Config::node_image_cache, is_cache_size}},
+    Row{{"node.prefetch", "number", "2",
+         "Images that are pulled at one time for jobs that wait for their GPUs; 0 for none"},
+        NumberMember{&Config::node_prefetch, 0, 64}},
     Row{{"node.reconnect_max", "duration", "30s",
          "Longest pause between attempts to reach the controller"},
         DurationMember{&Config::node_reconnect_max, 10ms, 1h}},
@@ -384,6 +435,33 @@ constexpr std::array table{
         DurationMember{&Config::node_health_check_limit, 1s, 1h}},
     Row{{"node.health_check_jobs", "bool", "false", "Whether they are run before each job, too"},
         BoolMember{&Config::node_health_check_jobs}},
+
+    Row{{"proxy.listen", "address", "127.0.0.1:7119",
+         "Where rproxy listens for browsers; port 0 takes any free port"},
+        TextMember{&Config::proxy_listen, is_listen_address}},
+    Row{{"proxy.url", "string", "''",
+         "Address of rproxy in browsers: https://HOST[:PORT], or with *. before the HOST; '' for "
+         "none"},
+        TextMember{&Config::proxy_url, is_web_address}},
+    Row{{"proxy.certificate", "string", "''",
+         "File of the certificate that rproxy shows, PEM, with those between; '' for no TLS"},
+        TextMember{&Config::proxy_certificate, is_path_or_empty}},
+    Row{{"proxy.key", "string", "''", "File of its private key, PEM"},
+        TextMember{&Config::proxy_key, is_path_or_empty}},
+    Row{{"proxy.plain", "bool", "false",
+         "Whether rproxy may listen beyond this host without TLS, because another proxy has it"},
+        BoolMember{&Config::proxy_plain}},
+    Row{{"proxy.token_life", "duration", "12h", "How long an address with a token opens a job"},
+        DurationMember{&Config::proxy_token_life, 1s, 30 * 24h}},
+    Row{{"proxy.idle_limit", "duration", "1h",
+         "Silence after which rproxy closes a connection in the middle of a request"},
+        DurationMember{&Config::proxy_idle_limit, 1s, year}},
+    Row{{"proxy.connections_max", "number", "4096",
+         "Connections of all browsers at one time; more are refused"},
+        NumberMember{&Config::proxy_connections_max, 1, 100'000}},
+    Row{{"proxy.user_connections_max", "number", "256",
+         "Of these, those of one user, and of one address that has not shown a token"},
+        NumberMember{&Config::proxy_user_connections_max, 1, 100'000}},
 
     Row{{"log.file", "string", "''", "File the daemon appends to; '' is standard error"},
         TextMember{&Config::log_file, is_log_file}},

@@ -8,6 +8,8 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "ctld/secrets.h"
+#include "ctld/url_key.h"
 #include "net/log_end.h"
 #include "sched/policy_config.h"
 
@@ -44,6 +46,8 @@ EngineSettings settings_from(const Config& config) {
   settings.root_allowed = config.jobs_root_allowed;
   settings.node_groups = config.node_groups;
   settings.topology = config.topology;
+  settings.data = config.data;
+  settings.proxy_url = config.proxy_url;
   settings.policy = sched::policy_from(config);
   return settings;
 }
@@ -55,10 +59,15 @@ net::awaitable<Result<void>> probe(Store* store) { co_return store->probe(); }
 }  // namespace
 
 Controller::Controller(asio::io_context& io, Config config, std::unique_ptr<Store> store)
-    : io_(io), pool_(2), config_(std::move(config)), store_(std::move(store)) {}
+    : io_(io),
+      pool_(2),
+      config_(std::move(config)),
+      store_(std::move(store)),
+      vault_(config_.controller_state_dir + "/secret.key") {}
 
 Result<std::uint16_t> Controller::start() {
   up_since_ = wall_now();
+  ROTA_TRY(url_key_, load_url_key(config_.controller_state_dir + "/url.key"));
   ROTA_CHECK(load());
   net::ListenerOptions options;
   options.address = config_.controller_listen;
@@ -93,6 +102,10 @@ Result<void> Controller::load() {
   engine_ = std::make_unique<Engine>(settings_from(config_), std::move(snapshot), now());
   log::info("loaded {} jobs ({} waiting, {} not ended) and {} nodes", jobs,
             engine_->waiting_count(), engine_->live_count(), nodes);
+  // All else goes on: only jobs that ask for a secret cannot start.
+  if (const std::string trouble = vault_trouble(*store_, vault_, engine_->secrets());
+      !trouble.empty())
+    log::error("no secret can be opened: {}", trouble);
   return {};
 }
 

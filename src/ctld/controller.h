@@ -14,6 +14,7 @@
 #include "ctld/nodes.h"
 #include "ctld/store/store.h"
 #include "ctld/users.h"
+#include "ctld/vault.h"
 #include "ctld/watchers.h"
 #include "net/connection.h"
 #include "net/listener.h"
@@ -43,12 +44,14 @@ class Controller {
   Engine& engine() { return *engine_; }
   const Config& config() const { return config_; }
   Store& store() { return *store_; }
+  Vault& vault() { return vault_; }
   NodeLinks& links() { return links_; }
   Watchers& watchers() { return watchers_; }
   boost::asio::any_io_executor executor() { return io_.get_executor(); }
   WallTime up_since() const { return up_since_; }
   /// "" or why no change can be made now.
   const std::string& trouble() const { return trouble_; }
+  const std::string& url_key() const { return url_key_; }
   bool is_trusted(std::uint32_t uid) const;
 
   /// Sends the answer after everything the engine has done so far is committed.
@@ -73,6 +76,8 @@ class Controller {
   net::awaitable<Result<void>> commit(std::shared_ptr<const std::vector<Row>> rows);
   void deliver(const std::vector<NodeOrder>& orders, const std::vector<Row>& rows);
   Result<void> deliver_launch(const NodeLink& link, proto::LaunchRun launch, const Payloads& fresh);
+  void deliver_fetch(const NodeLink& link, proto::FetchImage fetch, const Payloads& fresh);
+  Result<JobPayload> payload_of(JobId job, const Payloads& fresh);
   net::awaitable<void> recover(Error cause, std::vector<Answer> unanswered);
   Result<void> load();
   net::awaitable<void> tick();
@@ -81,6 +86,7 @@ class Controller {
   boost::asio::thread_pool pool_;
   Config config_;
   std::unique_ptr<Store> store_;
+  Vault vault_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<net::Listener> listener_;
   NodeLinks links_;
@@ -88,6 +94,7 @@ class Controller {
   UserCache users_;
   std::vector<Answer> answers_;
   std::string trouble_;
+  std::string url_key_;
   WallTime up_since_;
   bool pumping_ = false;
   bool woken_ = false;

@@ -6,6 +6,8 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "ctld/controller.h"
+#include "ctld/secrets.h"
+#include "model/door.h"
 #include "net/log_end.h"
 
 namespace rota::ctld {
@@ -107,21 +109,42 @@ void Controller::deliver(const std::vector<NodeOrder>& orders, const std::vector
       }
       continue;
     }
+    if (const auto* fetch = std::get_if<proto::FetchImage>(&order.message)) {
+      deliver_fetch(*link, *fetch, fresh);
+      continue;
+    }
     std::visit([link](const auto& message) { link->connection->send(message); }, order.message);
   }
 }
 
 Result<void> Controller::deliver_launch(const NodeLink& link, proto::LaunchRun launch,
                                         const Payloads& fresh) {
-  if (const auto payload = fresh.find(launch.run.job); payload != fresh.end()) {
-    launch.payload = *payload->second;
-  } else {
-    ROTA_TRY(auto stored, store_->payload(launch.run.job));
-    if (!stored) return Error{Errc::launch_failed, "the store has no script for it"};
-    launch.payload = *std::move(stored);
-  }
+  ROTA_TRY(launch.payload, payload_of(launch.run.job, fresh));
+  ROTA_CHECK(add_secrets(*store_, vault_, launch));
+  set_door_variables(config_.proxy_url, launch.run.job, *launch.spec.service,
+                     launch.payload.environment);
   link.connection->send(launch);
   return {};
+}
+
+/// Nothing depends on it: the launch will bring the image, too.
+void Controller::deliver_fetch(const NodeLink& link, proto::FetchImage fetch,
+                               const Payloads& fresh) {
+  const auto payload = payload_of(fetch.job, fresh);
+  if (!payload) return log::warning("job {}: {}", fetch.job.value, payload.error().message());
+  if (payload->container.pull == PullPolicy::never) return;
+  fetch.runtime = payload->container.runtime;
+  auto login = login_for(*store_, vault_, fetch.owner, fetch.image);
+  if (!login) return log::warning("job {}: {}", fetch.job.value, login.error().message());
+  fetch.login = *std::move(login);
+  link.connection->send(fetch);
+}
+
+Result<JobPayload> Controller::payload_of(JobId job, const Payloads& fresh) {
+  if (const auto payload = fresh.find(job); payload != fresh.end()) return *payload->second;
+  ROTA_TRY(auto stored, store_->payload(job));
+  if (!stored) return Error{Errc::launch_failed, "the store has no script for it"};
+  return *std::move(stored);
 }
 
 }  // namespace rota::ctld

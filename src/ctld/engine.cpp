@@ -29,6 +29,7 @@ Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
       requests_(std::move(snapshot.requests), now.mono),
       org_(std::move(snapshot.org), snapshot.org_revision.revision,
            snapshot.org_revision.serial_last),
+      secrets_(std::move(snapshot.secrets)),
       usage_(snapshot.usage, org_.org(), now),
       ticked_at_(now) {
   for (auto& stored : snapshot.nodes) {
@@ -120,6 +121,10 @@ Result<void> Engine::admit(const Owner& owner, const std::vector<std::string>& g
     return Error{Errc::denied, "jobs as root are not allowed here (jobs.root_allowed)"};
   if (owner.uid != 0 && role_of({.owner = owner}) == UserRole::viewer)
     return Error{Errc::denied, format("{} has the role viewer, which submits no jobs", owner.user)};
+  if (spec.service->url && settings_.proxy_url.empty())
+    return Error{
+        Errc::unsupported,
+        "this cluster has no rproxy, so there is no address for browsers: leave --url out"};
   if (live_count_ >= settings_.job_count_max)
     return Error{Errc::queue_full,
                  format("{} jobs have not ended, the limit is {} (jobs.count_max)", live_count_,
@@ -145,6 +150,8 @@ Result<JobId> Engine::submit(JobSubmitted event, Now now) {
       event.payload.container.runtime = queue->container_runtime;
   ROTA_CHECK(validate(event.payload));
   ROTA_CHECK(validate(event.spec, event.payload));
+  ROTA_CHECK(secrets_.check(event.owner.uid, event.payload.secrets));
+  ROTA_CHECK(check_volumes(event.payload.container, event.spec.project));
   job_last_ = JobId{job_last_.value + 1};
   Job& job = jobs_[job_last_];
   job.id = job_last_;
@@ -185,12 +192,14 @@ void Engine::schedule(Now now) {
     else
       shrink(job, eviction);
   }
+  for (const sched::Expected& each : plan.expected) fetch_images(each);
 }
 
 void Engine::start(Job& job, Placement placement, Now now) {
   --waiting_count_;
   advance(job, JobEvent::placed);
   setbacks_.erase(job.id);
+  fetched_.erase(job.id);
   LastRun& run = job.last.edit();
   LastRun before = std::exchange(run, {});
   run.start_failed_on = std::move(before.start_failed_on);
@@ -202,7 +211,7 @@ void Engine::start(Job& job, Placement placement, Now now) {
     run.tasks_per_node.push_back(part.task_count);
     hold(job, part, now);
   }
-  for (const NodePart& part : run.placement) order_launch(job, part);
+  for (const NodePart& part : run.placement) launch(job, part);
 }
 
 /// It has the part from now on.
@@ -400,6 +409,7 @@ std::optional<Error> Engine::cancel_one(const Caller& caller, Job& job, int sign
   if (job.state == JobState::pending) {
     if (!rests(job.id)) scheduler_.remove(job.id);
     setbacks_.erase(job.id);
+    fetched_.erase(job.id);
     --waiting_count_;
     plan_needed_ = true;
     advance(job, JobEvent::ended, JobState::cancelled);
@@ -450,6 +460,15 @@ Effects Engine::take_effects() {
 
 void Engine::record_answer(StoredRequest answer, Now now) {
   requests_.put(std::move(answer), now.mono, effects_.rows);
+}
+
+Result<proto::SecretEntry> Engine::put_secret(const Caller& caller, const std::string& name,
+                                              std::string sealed, Now now) {
+  return secrets_.put({caller.owner.uid, name, now.wall}, std::move(sealed), effects_.rows);
+}
+
+Result<proto::SecretEntry> Engine::remove_secret(const Caller& caller, const std::string& name) {
+  return secrets_.remove(caller.owner.uid, name, effects_.rows);
 }
 
 const Job* Engine::find(JobId id) const {

@@ -19,6 +19,7 @@
 #include "ctld/engine_org.h"
 #include "ctld/request_log.h"
 #include "ctld/rows.h"
+#include "ctld/secret_book.h"
 #include "ctld/usage.h"
 #include "model/job.h"
 #include "model/node.h"
@@ -41,6 +42,8 @@ struct EngineSettings {
   std::int64_t train_idle_limit_seconds = 0;
   std::vector<NamedNodes> node_groups = {};
   NetworkTopology topology = {};
+  std::vector<DataVolume> data = {};
+  std::string proxy_url = {};  // where browsers find ports of jobs; "": nowhere
   sched::Policy policy = sched::live_policy();
 };
 
@@ -75,13 +78,14 @@ struct NodeJoined {
   std::string node_reason = {};  // not "": it takes no more jobs
 };
 
-/// For the node's live session; a launch has no payload yet, the shell adds it from the store.
+/// For the node's live session; a launch has no payload yet, the shell adds it from the store. So
+/// it does with what fetching an image needs of it.
 struct NodeOrder {
   NodeId node;
   std::uint64_t join =
       0;  // only for the session that this join opened: a newer one was settled anew
   std::variant<proto::LaunchRun, proto::EndRun, proto::ForgetRun, proto::SignalRun,
-               proto::GpuHealthTaken, proto::HealthOrder, proto::TellRun>
+               proto::GpuHealthTaken, proto::HealthOrder, proto::TellRun, proto::FetchImage>
       message;
 };
 
@@ -121,6 +125,12 @@ class Engine {
   bool is_admin(const Caller& caller) const { return role_of(caller) == UserRole::admin; }
   std::uint64_t org_revision() const { return org_.revision(); }
 
+  /// The names of the caller's secrets. What one says comes here sealed and goes to the store.
+  const SecretBook& secrets() const { return secrets_; }
+  Result<proto::SecretEntry> put_secret(const Caller& caller, const std::string& name,
+                                        std::string sealed, Now now);
+  Result<proto::SecretEntry> remove_secret(const Caller& caller, const std::string& name);
+
   /// (Re)connects a node and settles what it runs against what it should run.
   NodeId node_joined(NodeJoined event, Now now);
   void node_left(NodeId id, std::string reason, Now now);
@@ -137,6 +147,8 @@ class Engine {
   void run_started(NodeId id, RunId run, WallTime start_time, Now now);
   /// Which image the job's name meant on this node, before it is told as started there.
   void run_image(NodeId id, RunId run, const std::string& digest);
+  /// The images that the node has, by their names: all of them each time.
+  void node_images(NodeId id, std::vector<std::string> images);
   /// How far its start has come there, for people. True: effects have come of it.
   bool run_progress(NodeId id, RunId run, std::string text);
   void run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, Now now);
@@ -177,6 +189,7 @@ class Engine {
     std::string drain_reason;           // the same, as an administrator says
     std::vector<GpuDrain> gpu_drains;   // GPUs that an administrator keeps new jobs off
     std::uint64_t health_sequence = 0;  // of its last event on record
+    bool has_images = false;            // it has said which: it runs images, and can fetch some
   };
 
   const std::map<JobId, Job>& jobs() const { return jobs_; }
@@ -200,6 +213,7 @@ class Engine {
   }
 
  private:
+  Result<void> check_volumes(const ContainerSpec& container, std::string_view project) const;
   Result<void> admit(const Owner& owner, const std::vector<std::string>& groups,
                      JobSpec& spec) const;
   Result<void> check_editor(const Caller& caller, const Org& desired) const;
@@ -227,7 +241,13 @@ class Engine {
   void begin_ending(Job& job);
   void preempt(Job& job, const sched::Eviction& eviction);
   std::string displaced_text(const Job& job, const sched::Eviction& eviction) const;
+  void launch(const Job& job, const NodePart& part);
   void order_launch(const Job& job, const NodePart& part);
+  bool awaits_image(const Job& job, const NodePart& part) const;
+  void launch_others(const Job& job);
+  void order_fetch(const Job& job, NodeId node);
+  void fetch_images(const sched::Expected& expected);
+  void forget_images(Node& node);
   proto::EndRun end_order(const Job& job, const NodePart& part) const;
   void order_end_everywhere(const Job& job);
   void order(NodeId id, decltype(NodeOrder::message) message);
@@ -286,6 +306,7 @@ class Engine {
   std::size_t waiting_count_ = 0;
   RequestLog requests_;
   OrgBook org_;
+  SecretBook secrets_;
   UsageBook usage_;
   std::map<std::string, std::vector<sched::Scheduler::UserRank>> user_ranks_;  // as last told
   MonoTime ranked_at_;
@@ -310,6 +331,8 @@ class Engine {
   std::map<JobId, IdleSpell> idle_;  // jobs with nothing on all of their GPUs
   /// How far jobs that start have come on each node, as those last said.
   std::map<JobId, std::map<NodeId, std::string>> progress_;
+  /// Nodes that were told to fetch the image of a job that waits.
+  std::map<JobId, std::set<NodeId>> fetched_;
   std::deque<HealthPut> health_events_;
   std::uint64_t health_serial_ = 0;
   bool plan_needed_ = true;

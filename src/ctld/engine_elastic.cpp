@@ -27,7 +27,7 @@ void Engine::grow(Job& job, Placement parts, Now now) {
     run.nodes.push_back(part.node);
     run.tasks_per_node.push_back(part.task_count);
   }
-  for (const NodePart& part : parts) order_launch(job, part);
+  for (const NodePart& part : parts) launch(job, part);
   note(job);
 }
 

@@ -69,6 +69,7 @@ NodeId Engine::node_joined(NodeJoined event, Now now) {
   node.heard = now.mono;
   set_health(node, std::move(event.health), std::move(event.node_reason));
   put_in_scheduler(node);
+  forget_images(node);
   renew_avoiding();
   awaited_.erase(node.id);
 
@@ -118,7 +119,7 @@ void Engine::settle_unreported(Node& node, const std::set<RunId>& reported, bool
           {.cause = EndCause::node_failed, .detail = format("node {} lost it", node.identity.name)},
           {}, now);
     } else if (starts) {
-      order_launch(job, part);
+      launch(job, part);
     } else {
       // Ending before the launch had reached this node, and now it never will.
       run_ended(node.id, run,
@@ -168,6 +169,7 @@ void Engine::node_left(NodeId id, std::string reason, Now now) {
   node.since = now.wall;
   node.usage.clear();
   node.unwanted.clear();  // it tells again what it runs when it comes back
+  forget_images(node);
   awaited_[id] =
       now.mono +
       std::min<Duration>(contact_patience, std::chrono::milliseconds(settings_.node.lost_after_ms));
@@ -194,6 +196,8 @@ void Engine::run_started(NodeId id, RunId run, WallTime start_time, Now now) {
   last.started.push_back(id);
   if (run.growth == 0) last.start_time = std::max(last.start_time, start_time);
   note(job);
+  // What it said of its image has been taken before this; if that is nothing, nobody waits for it.
+  if (job.last->image_digest.empty() && id == last.nodes.front()) launch_others(job);
   note_started(job);
 }
 
@@ -233,7 +237,10 @@ void Engine::run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, No
   if (job.state != JobState::completing && !by_order) {
     const bool goes_on = ended_well(end) && staying_count(last.placement) > 0 &&
                          !(first_node && job.mode != LaunchMode::tasks);
-    if (goes_on) return scheduler_.end_growth(job.id);
+    if (goes_on) {
+      if (first_node && last.image_digest.empty()) launch_others(job);
+      return scheduler_.end_growth(job.id);
+    }
     begin_ending(job);
     last.end = std::move(end);
     order_end_everywhere(job);

@@ -4,6 +4,7 @@
 #include "common/format.h"
 #include "common/units.h"
 #include "ctld/engine.h"
+#include "model/door.h"
 
 namespace rota::ctld {
 namespace {
@@ -93,6 +94,7 @@ JobView Engine::view(const Job& job) const {
   view.preemptions = job.preemptions;
   view.displaced = job.last->displaced;
   view.image_digest = job.last->image_digest;
+  if (!is_final(job.state)) view.urls = door_urls(settings_.proxy_url, job.id, *job.spec.service);
   return view;
 }
 

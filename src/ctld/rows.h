@@ -123,9 +123,27 @@ struct HealthDrop {
   std::uint64_t serial = 0;
 };
 
-using Row =
-    std::variant<JobPut, PayloadPut, PayloadDrop, NodePut, RequestPut, RequestDrop, AllocationPut,
-                 OrgPut, OrgDrop, OrgRevision, UsagePut, UsageDrop, HealthPut, HealthDrop>;
+/// A secret of a user's, by its name. What it says is sealed (ctld/vault.h): neither the store nor
+/// the engine can read it.
+struct StoredSecret {
+  std::uint32_t uid = 0;
+  std::string name;
+  WallTime changed;
+
+  friend bool operator==(const StoredSecret&, const StoredSecret&) = default;
+};
+struct SecretPut {
+  StoredSecret secret;
+  std::string sealed;
+};
+struct SecretDrop {
+  std::uint32_t uid = 0;
+  std::string name;
+};
+
+using Row = std::variant<JobPut, PayloadPut, PayloadDrop, NodePut, RequestPut, RequestDrop,
+                         AllocationPut, OrgPut, OrgDrop, OrgRevision, UsagePut, UsageDrop,
+                         HealthPut, HealthDrop, SecretPut, SecretDrop>;
 
 /// What a project held in the past; `end` never: it still does.
 struct PastRun {
@@ -148,6 +166,7 @@ struct Snapshot {
   std::vector<StoredUsage> usage;
   std::vector<PastRun> past;      // as far back as was asked for
   std::vector<HealthPut> health;  // ascending
+  std::vector<StoredSecret> secrets = {};
 };
 
 }  // namespace rota::ctld

@@ -57,6 +57,9 @@ void Agent::apply(proto::LaunchRun launch) {
   run.cpus = pick_cpus(run.launch);
   cpus_held_.insert(run.cpus.begin(), run.cpus.end());
   effects_.emplace_back(StartStep{run.launch, run.cpus});
+  // Who starts it has them; nobody asks for them again.
+  run.launch.secrets.clear();
+  run.launch.login = {};
   runs_.emplace(id, std::move(run));
 }
 

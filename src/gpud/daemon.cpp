@@ -15,6 +15,7 @@
 #include "common/version.h"
 #include "gpud/container/host.h"
 #include "gpud/inventory/inventory.h"
+#include "gpud/launch/secrets.h"
 #include "gpud/launch/spawn.h"
 #include "gpud/share/driver.h"
 #include "gpud/share/driver_limit.h"
@@ -144,10 +145,14 @@ Result<void> Daemon::make_shell() {
   facts.burst_grace = config_.node_burst_grace;
   facts.session_linger = config_.node_session_linger;
   facts.unkillable_after = config_.node_unkillable_after;
+  facts.git_limit = config_.node_git_limit;
+  facts.git_bytes_max = config_.node_git_size_max << 20;
   ROTA_CHECK(settle_gates(config_.node_close_gpus, facts));
-  ROTA_TRY(facts.containers, container_facts(config_));
+  ROTA_TRY(facts.containers, container_facts(config_, facts.spool_dir));
   facts.containers.node = facts.cgroups.node_directory;
   facts.containers.shm_bytes = inventory.node.memory_bytes / 2;
+
+  facts.secrets_base = secrets_base(facts.cgroups.node_directory);
 
   make_mig(spool.directory(), inventory.node.gpus);
 
@@ -163,9 +168,20 @@ Result<void> Daemon::make_shell() {
   options.dcgm_dir = config_.node_dcgm_dir;
   options.jobstats_dir = config_.node_jobstats_dir;
   options.mps_program = config_.node_mps_control;
+  options.images.logins_path = spool.directory() + "/logins";
   options.images.engines.node = facts.containers.node;
   options.images.engines.docker_socket = facts.containers.docker_socket;
   options.images.engines.podman = facts.containers.podman;
+  options.images.engines.enroot = facts.containers.enroot;
+  options.images.engines.kept_max = config_.node_container_kept_max;
+  options.images.engines.enroot_dir = facts.containers.enroot_dir;
+  options.images.engines.enroot_account = facts.containers.enroot_account;
+  options.images.cache_path = facts.spool_dir + "/images";
+  options.images.prefetch_max = static_cast<unsigned>(config_.node_prefetch);
+  options.images.cache_bytes.reset();
+  if (config_.node_image_cache != "auto") {
+    ROTA_TRY(options.images.cache_bytes, size_parse(config_.node_image_cache));
+  }
   log::info("rgpud {} on node {}: {} CPUs, {} memory, {} GPUs", version(), name,
             options.inventory.cpu_count, size_format(options.inventory.memory_bytes),
             options.inventory.gpus.size());

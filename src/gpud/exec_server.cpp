@@ -33,6 +33,19 @@ Result<void> check_words(const proto::ExecStart& request) {
   return {};
 }
 
+/// A ticket for a port opens that port and nothing else.
+Result<void> check_purpose(const proto::ExecStart& request) {
+  const proto::Ticket& ticket = request.ticket;
+  if (ticket.purpose == "exec") return {};
+  if (ticket.purpose != "port")
+    return Error{Errc::denied, format("the ticket is for '{}', not for exec", ticket.purpose)};
+  if (request.kind != proto::ExecKind::connect || request.port != ticket.port || request.keeps ||
+      request.ends_run)
+    return Error{Errc::denied,
+                 format("the ticket is for port {} and for nothing else", ticket.port)};
+  return {};
+}
+
 ExecOrder order_from(const proto::ExecStart& request) {
   ExecOrder order;
   order.kind = request.kind;
@@ -92,9 +105,7 @@ Result<void> ExecServer::take(const std::shared_ptr<net::Connection>& connection
 Result<void> ExecServer::check(const net::Connection& connection,
                                const proto::ExecStart& request) const {
   ROTA_CHECK(net::verify(request.ticket, shell_.ticket_key(), connection.peer().uid, wall_now()));
-  if (request.ticket.purpose != "exec")
-    return Error{Errc::denied,
-                 format("the ticket is for '{}', not for exec", request.ticket.purpose)};
+  ROTA_CHECK(check_purpose(request));
   ROTA_CHECK(check_words(request));
   if (request.credit == 0) return Error{Errc::invalid_argument, "no credit for output"};
   if (request.kind == proto::ExecKind::connect && request.port == 0)

@@ -11,6 +11,7 @@
 #include "common/format.h"
 #include "common/version.h"
 #include "gpud/launch/order.h"
+#include "gpud/launch/secrets.h"
 #include "net/log_end.h"
 #include "net/ticket.h"
 #include "net/wakeup.h"
@@ -188,11 +189,23 @@ net::awaitable<Result<Fd>> LogServer::open(SessionPtr session, const proto::LogR
     Result<Fd> socket = Error{Errc::timed_out, "the owner's groups could not be looked up"};
   };
   const auto opening = std::make_shared<Opening>(executor_);
+  // With the ticket it was checked that the controller wrote them.
+  auto masks = net::open_masks(request.ticket, shell_.ticket_key());
+  if (!masks) co_return std::move(masks).error();
+  Fd hidden;
+  if (!masks->masks.empty()) {
+    auto file = memory_file(proto::encode(*masks));
+    if (!file) co_return std::move(file).error();
+    hidden = *std::move(file);
+  }
   ++session->opening;
-  shell_.steps().open_log(std::move(order), [opening](Result<Fd> socket) {
-    opening->socket = std::move(socket);
-    opening->done.notify();
-  });
+  shell_.steps().open_log(
+      std::move(order),
+      [opening](Result<Fd> socket) {
+        opening->socket = std::move(socket);
+        opening->done.notify();
+      },
+      std::move(hidden));
   const net::Deadline deadline = net::deadline_after(open_limit);
   co_await opening->done.wait(deadline);
   --session->opening;

@@ -31,9 +31,9 @@ Result<void> NurseryKeeper::start() {
   return {};
 }
 
-void NurseryKeeper::send(NurseryOrder order, std::string body, Fd first, Fd second) {
+void NurseryKeeper::send(NurseryOrder order, std::string body, Fd first, Fd second, Fd third) {
   if (queue_.size() >= queue_max) return;  // the closed descriptors tell
-  queue_.push_back({order, std::move(body), std::move(first), std::move(second)});
+  queue_.push_back({order, std::move(body), std::move(first), std::move(second), std::move(third)});
   flush();
 }
 
@@ -41,7 +41,7 @@ void NurseryKeeper::flush() {
   while (!queue_.empty() && socket_.is_open() && !waiting_to_write_) {
     const Order& next = queue_.front();
     const auto sent = nursery_send(socket_.native_handle(), next.order, next.body, next.first.get(),
-                                   next.second.get());
+                                   next.second.get(), next.third.get());
     if (sent) {
       queue_.pop_front();
     } else if (sent.error().code == Errc::busy) {

@@ -23,7 +23,7 @@ class NurseryKeeper {
   /// Starts it for the first time, so that a missing program is known at once.
   Result<void> start();
   /// Takes the descriptors. Never waits: what the nursery does not take now waits here.
-  void send(NurseryOrder order, std::string body, Fd first, Fd second = {});
+  void send(NurseryOrder order, std::string body, Fd first, Fd second = {}, Fd third = {});
 
  private:
   struct Order {
@@ -31,6 +31,7 @@ class NurseryKeeper {
     std::string body;
     Fd first;
     Fd second;
+    Fd third;
   };
   void flush();
   void watch();

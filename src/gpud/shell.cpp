@@ -1,6 +1,8 @@
 // gpud/shell.cpp - events to the Agent, its effects to the steps and the controller.
 #include "gpud/shell.h"
 
+#include <unistd.h>
+
 #include <variant>
 
 #include "common/clock.h"
@@ -47,7 +49,7 @@ Shell::Shell(boost::asio::any_io_executor executor, Options options, Spool spool
       steps_(executor, std::move(spool), std::move(facts), std::move(step_program), step_events()),
       mps_(executor, mps_options(options_, spool_dir_),
            [this](UserOrder order) { return steps_.run_as(std::move(order)); }),
-      images_(executor, options_.images,
+      images_(executor, image_options(),
               [this](RunId run, std::string text) {
                 if (!controller_) return;
                 proto::RunProgress progress;
@@ -55,7 +57,15 @@ Shell::Shell(boost::asio::any_io_executor executor, Options options, Spool spool
                 progress.text = std::move(text);
                 controller_->send(progress);
               }),
-      timer_(executor) {}
+      timer_(executor) {
+  images_.names_changed = [this] { tell_images(); };
+}
+
+ImageKeeper::Options Shell::image_options() {
+  ImageKeeper::Options images = options_.images;
+  images.engines.run_as = [this](UserOrder order) { return steps_.run_as(std::move(order)); };
+  return images;
+}
 
 Steps::Events Shell::step_events() {
   Steps::Events events;
@@ -124,17 +134,95 @@ void Shell::prepare_image(const proto::LaunchRun& launch, Provision provision,
   const auto kind = container_kind(launch, containers_);
   if (!kind) return prepared(kind.error());
   if (*kind == ContainerKind::none) return prepared(std::move(provision));
-  const ImageKeeper::Wish wish{*kind, launch.spec.image, launch.image_digest,
-                               launch.payload.container.pull};
-  images_.prepare(launch.run, wish, [provision, prepared](Result<ImageFacts> image) mutable {
+  if (launch.payload.container.name.empty())
+    return pull_image(launch, *kind, std::move(provision), prepared);
+  prepare_named(launch, *kind, std::move(provision), prepared);
+}
+
+/// What the owner has kept here under that name; else the image, for the first time.
+void Shell::prepare_named(const proto::LaunchRun& launch, ContainerKind kind, Provision provision,
+                          const Steps::Events::Prepared& prepared) {
+  const auto kept = kept_name(launch.payload.container.name);
+  if (!kept) return prepared(kept.error());
+  const auto begin_anew = [this, &launch, kind, provision, prepared, name = kept->name] {
+    if (!launch.spec.image.empty()) return pull_image(launch, kind, provision, prepared);
+    prepared(
+        Error{Errc::launch_failed, format("no container '{}' of {} is kept on this node, and the "
+                                          "job has no image to begin with",
+                                          name, launch.owner.user)});
+  };
+  if (kind == ContainerKind::enroot) {
+    const std::string root =
+        format("{}/data/{}/{}", containers_.enroot_dir, launch.owner.uid, kept_root(kept->name));
+    const bool is_there = ::access(root.c_str(), F_OK) == 0;
+    if (kept->fresh || !is_there) return begin_anew();
+    return prepared(std::move(provision));
+  }
+  if (kept->fresh) return begin_anew();
+  ImageKeeper::Wish wish;
+  wish.kind = kind;
+  wish.image = kept_image(kind, launch.owner.uid, kept->name);
+  wish.pull = PullPolicy::never;
+  images_.prepare(launch.run, wish,
+                  [provision, prepared, begin_anew](Result<ImageFacts> image) mutable {
+                    if (!image) return begin_anew();
+                    provision.image = *std::move(image);
+                    provision.image.digest.clear();  // it is of this node alone
+                    // What its engine was told of the run before.
+                    std::erase(provision.image.environment, "NVIDIA_VISIBLE_DEVICES=void");
+                    prepared(std::move(provision));
+                  });
+}
+
+void Shell::pull_image(const proto::LaunchRun& launch, ContainerKind kind, Provision provision,
+                       const Steps::Events::Prepared& prepared) {
+  if (is_image_file(launch, kind)) {
+    provision.image.id = file_image(kind, container_name(launch.run, containers_));
+    return prepared(std::move(provision));
+  }
+  const ImageKeeper::Wish wish{kind,
+                               launch.spec.image,
+                               launch.image_digest,
+                               launch.payload.container.pull,
+                               launch.owner.uid,
+                               launch.login};
+  // Of a run on several nodes, the others wait to hear from the first which image its name means.
+  const bool is_waited_for = launch.nodes.size() > 1 && launch.image_digest.empty();
+  const RunId run = launch.run;
+  images_.prepare(run, wish, [=, this](Result<ImageFacts> image) mutable {
     if (!image) return prepared(std::move(image).error());
+    if (is_waited_for && controller_) {
+      proto::RunProgress progress;
+      progress.run = run;
+      progress.image_digest = image->digest;
+      controller_->send(progress);
+    }
     provision.image = *std::move(image);
     prepared(std::move(provision));
   });
 }
 
+/// Nothing depends on it: the launch will say what is wrong with the image.
+Result<void> Shell::fetch_image(const proto::Frame& frame) {
+  ROTA_TRY(const auto order, proto::decode<proto::FetchImage>(frame.body));
+  const auto kind = container_kind(order.runtime, containers_);
+  if (!kind || *kind == ContainerKind::none || !validate_image(order.image)) return {};
+  if (order.image.starts_with('/')) return {};  // a file of the owner's is looked at by its run
+  images_.prefetch(
+      {*kind, order.image, order.digest, PullPolicy::missing, order.owner.uid, order.login});
+  return {};
+}
+
+void Shell::tell_images() {
+  if (!controller_ || !images_.has_engines()) return;
+  proto::NodeImages images;
+  images.images = images_.names();
+  controller_->send(images);
+}
+
 void Shell::sweep_containers() {
   swept_ = mono_now();
+  images_.tidy();
   images_.sweep([this](const std::string& name) { return steps_.has_container(name); });
 }
 
@@ -167,6 +255,8 @@ Result<void> Shell::start() {
     const bool is_over = run.phase == proto::RunPhase::ended;
     running += is_over ? 0 : 1;
     if (is_over) run.end.usage = usage_.end(id);
+    if (!is_over && !run.launch.spec.image.empty())
+      images_.adopt(id, run.launch.spec.image.str(), run.image_digest);
     agent_.adopt(std::move(run));
     if (!is_over) measure(id);
     adopted.insert(id);
@@ -277,6 +367,7 @@ void Shell::welcomed(const proto::NodeWelcome& welcome) {
   usage_.set_idle_window(std::chrono::milliseconds(welcome.settings.idle_window_ms));
   // With what the last session has not taken.
   if (health_ && controller_) controller_->send(health_->report());
+  tell_images();
   carry_out();
 }
 
@@ -312,6 +403,8 @@ Result<void> Shell::received(const proto::Frame& frame) {
       return apply<proto::TellRun>(frame);
     case proto::ForgetRun::number:
       return apply<proto::ForgetRun>(frame);
+    case proto::FetchImage::number:
+      return fetch_image(frame);
     case proto::GpuHealthTaken::number: {
       ROTA_TRY(const auto taken, proto::decode<proto::GpuHealthTaken>(frame.body));
       if (health_) health_->taken(taken.sequence);

@@ -77,6 +77,7 @@ class Shell {
 
  private:
   Steps::Events step_events();
+  ImageKeeper::Options image_options();
   template <class Order>
   Result<void> apply(const proto::Frame& frame);
   void prepare(const proto::LaunchRun& launch, const Steps::Events::Groups& groups,
@@ -85,7 +86,13 @@ class Shell {
                    Provision provision, const Steps::Events::Prepared& prepared);
   void prepare_image(const proto::LaunchRun& launch, Provision provision,
                      const Steps::Events::Prepared& prepared);
+  void prepare_named(const proto::LaunchRun& launch, ContainerKind kind, Provision provision,
+                     const Steps::Events::Prepared& prepared);
+  void pull_image(const proto::LaunchRun& launch, ContainerKind kind, Provision provision,
+                  const Steps::Events::Prepared& prepared);
   void sweep_containers();
+  Result<void> fetch_image(const proto::Frame& frame);
+  void tell_images();
   void settle_mps();
   void settle_instances();
   std::function<std::vector<MigDevice>(RunId)> instances_of() const;

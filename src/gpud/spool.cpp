@@ -95,7 +95,8 @@ Result<Spool> Spool::open(const std::string& directory) {
   warn_if_closed(directory);
   for (const std::string& name : names_in(spool.scripts_directory())) {
     std::string_view whose = name;
-    for (const std::string_view suffix : {share_suffix, container_suffix})
+    for (const std::string_view suffix :
+         {std::string_view(share_suffix), std::string_view(container_suffix), fetch_suffix})
       if (whose.ends_with(suffix)) whose.remove_suffix(suffix.size());
     std::error_code ignored;
     if (const auto run = run_from_name(whose);
@@ -180,6 +181,7 @@ void Spool::remove(RunId run) const {
   const std::string place = scripts_directory() + '/' + run_name(run);
   std::filesystem::remove_all(place + share_suffix, ignored);
   std::filesystem::remove_all(place + container_suffix, ignored);
+  std::filesystem::remove_all(place + std::string(fetch_suffix), ignored);
 }
 
 Result<Fd> Spool::listen() const {

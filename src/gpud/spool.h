@@ -3,7 +3,9 @@
 // SPOOL/lock       held while an rgpud uses the directory
 // SPOOL/runs/      records (launch/record.h), for us only
 // SPOOL/scripts/   batch scripts while they run, each for its owner only
+// SPOOL/logins     which images came with somebody's login (container/logins.h)
 // SPOOL/mig        which MIG instances are ours (mig/ledger.h)
+// SPOOL/images     images that jobs used, and which of them are ours (container/cache.h)
 // SPOOL/mps/       a directory for each MPS daemon (mps/place.h)
 // SPOOL/steps.sock where an rstepd reports after rgpud was restarted
 #pragma once

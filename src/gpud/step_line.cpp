@@ -67,9 +67,11 @@ void StepLine::send(const StepCommand& command) {
     log::debug("rstepd does not listen: {}", errno);
 }
 
-bool StepLine::send_run(int record) {
+bool StepLine::send_run(int record, int secrets) {
+  const std::string body = secrets < 0 ? "" : run_with_secrets;
   return socket_.is_open() &&
-         nursery_send(socket_.native_handle(), NurseryOrder::run, {}, record).has_value();
+         nursery_send(socket_.native_handle(), NurseryOrder::run, body, record, secrets)
+             .has_value();
 }
 
 bool StepLine::send_exec(int socket) {

@@ -22,8 +22,9 @@ class StepLine : public std::enable_shared_from_this<StepLine> {
   void open(OnReport on_report, OnClosed on_closed);
 
   void send(const StepCommand& command);
-  /// Gives an idle rstepd its next run; false when it has gone.
-  bool send_run(int record);
+  /// Gives an idle rstepd its next run, with secrets if it has any (else -1); false when it has
+  /// gone.
+  bool send_run(int record, int secrets);
   /// Gives it a socket with an ExecOrder in it; false when it does not take it, and errno.
   bool send_exec(int socket);
   /// Hangs up, without on_closed.

@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "gpud/launch/cgroup.h"
 #include "gpud/launch/packet.h"
+#include "gpud/launch/secrets.h"
 #include "gpud/user_call.h"
 #include "proto/codec.h"
 
@@ -146,6 +147,7 @@ void Steps::launch(StartStep effect, const NodeSettings& settings,
 }
 
 Result<void> Steps::hand_over(RunId run, Step& step, StepOrder order) {
+  ROTA_TRY(Fd secrets, take_secrets_out(order));
   ROTA_TRY(Fd record, spool_.create(order));
   step.cgroups = std::move(order.cgroups);
   step.image_digest = std::move(order.container.digest);
@@ -157,7 +159,7 @@ Result<void> Steps::hand_over(RunId run, Step& step, StepOrder order) {
     step.line = std::move(idle_.back());
     idle_.pop_back();
     step.line->run = run;
-    if (step.line->send_run(record.get())) return {};
+    if (step.line->send_run(record.get(), secrets.get())) return {};
     step.line->close();
   }
   auto ends = make_line();
@@ -168,7 +170,8 @@ Result<void> Steps::hand_over(RunId run, Step& step, StepOrder order) {
   }
   step.line = new_line(std::move(ends->first));
   step.line->run = run;
-  nursery_.send(NurseryOrder::run, {}, std::move(record), std::move(ends->second));
+  nursery_.send(NurseryOrder::run, secrets ? run_with_secrets : "", std::move(record),
+                std::move(ends->second), std::move(secrets));
   return {};
 }
 
@@ -219,6 +222,11 @@ void Steps::pass_on(RunId run, StepCommand command) {
 }
 
 void Steps::drop(RunId run) { spool_.remove(run); }
+
+/// Of a run whose rstepd cannot do it any more.
+void Steps::remove_secrets_of(RunId run) const {
+  if (!facts_.secrets_base.empty()) remove_secrets(facts_.secrets_base + '/' + run_name(run));
+}
 
 void Steps::reported(const std::shared_ptr<StepLine>& line, StepReport report) {
   using Kind = StepReport::Kind;
@@ -376,12 +384,14 @@ boost::asio::awaitable<Result<std::string>> Steps::run_as(UserOrder order) {
   co_return co_await user_call_end(executor_, std::move(ends->first), program, limit);
 }
 
-void Steps::open_log(LogOrder order, LogOpened opened) {
-  const auto open_now = [this, order, opened](const GroupCache::Groups& groups) mutable {
+void Steps::open_log(LogOrder order, LogOpened opened, Fd masks) {
+  const auto hidden = std::make_shared<Fd>(std::move(masks));
+  const auto open_now = [this, order, opened, hidden](const GroupCache::Groups& groups) mutable {
     order.groups = groups;
     auto ends = make_line();
     if (!ends) return opened(std::move(ends).error());
-    nursery_.send(NurseryOrder::log, proto::encode(order), std::move(ends->second));
+    nursery_.send(NurseryOrder::log, proto::encode(order), std::move(ends->second),
+                  std::move(*hidden));
     opened(std::move(ends->first));
   };
   if (::geteuid() != 0) return std::function<void(const GroupCache::Groups&)>(open_now)({});

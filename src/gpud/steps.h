@@ -74,8 +74,9 @@ class Steps {
   boost::asio::awaitable<Result<std::string>> run_as(UserOrder order);
 
   /// A reader of the owner's file (launch/log_reader.h): its packets come out of the descriptor.
+  /// `masks`: a file with the MaskList of what it hides; none: it hides nothing.
   using LogOpened = std::function<void(Result<Fd>)>;
-  void open_log(LogOrder order, LogOpened opened);
+  void open_log(LogOrder order, LogOpened opened, Fd masks = {});
 
   /// How long one whose command has gone is kept for it.
   Duration session_linger() const { return facts_.session_linger; }
@@ -107,6 +108,7 @@ class Steps {
   void pass_on(RunId run, StepCommand command);
   void adopt_one(Spool::Found found, std::vector<AdoptedRun>& adopted);
   void remove_strays();
+  void remove_secrets_of(RunId run) const;
   bool is_preparing(RunId run) const;
   void find_groups(StartStep effect, const NodeSettings& settings);
   void prepare(StartStep effect, const NodeSettings& settings, std::vector<std::uint32_t> groups);

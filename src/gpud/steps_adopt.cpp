@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "gpud/launch/cgroup.h"
 #include "gpud/launch/process_tree.h"
+#include "gpud/launch/secrets.h"
 #include "gpud/share/driver_limit.h"
 #include "gpud/steps.h"
 #include "net/log_end.h"
@@ -46,6 +47,7 @@ std::vector<AdoptedRun> Steps::adopt() {
   std::vector<AdoptedRun> adopted;
   for (Spool::Found& found : spool_.scan()) adopt_one(std::move(found), adopted);
   remove_strays();
+  sweep_secrets(facts_.secrets_base, [this](RunId run) { return steps_.contains(run); });
   return adopted;
 }
 
@@ -162,6 +164,7 @@ boost::asio::awaitable<void> Steps::clean(RunId run, std::string why) {
     unkilled = process_names(left);
     break;
   }
+  remove_secrets_of(run);
   RunEnd end = node_failed(std::move(why));
   end.left = std::move(unkilled);
   if (!steps_[run].container.empty() && events_.container_lost) events_.container_lost();

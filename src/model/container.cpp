@@ -62,6 +62,9 @@ Result<void> validate_image(std::string_view image) {
                           ContainerBounds::image_bytes_max));
   if (!std::ranges::all_of(image, is_image_letter))
     return bad("an image is written as registry/name:tag, with letters, digits and . _ : / @ + -");
+  // What jobs have kept is its owner's, who has a name for it.
+  if (image.find(ContainerBounds::own_images) != std::string_view::npos)
+    return bad("such names are taken for what jobs keep");
   const char first = image.front();
   if (first == '/') return {};  // a file of the node's
   if (!is_image_letter(first) || std::string_view("._:@+-").find(first) != std::string_view::npos)
@@ -114,7 +117,35 @@ Result<void> validate(const ContainerMount& mount) {
   return {};
 }
 
+Result<KeptName> kept_name(std::string_view text) {
+  KeptName kept;
+  const std::size_t colon = text.find(':');
+  kept.name = text.substr(0, colon);
+  const auto is_good = [](char c) {
+    return is_image_letter(c) && c != ':' && c != '/' && c != '@' && c != '+';
+  };
+  if (kept.name.empty() || kept.name.size() > ContainerBounds::name_bytes_max ||
+      !std::ranges::all_of(kept.name, is_good) || kept.name.front() == '.' ||
+      kept.name.front() == '-')
+    return invalid(format(
+        "{} names no container: a name is 1 to {} letters, digits, '-', '_' or '.', and begins "
+        "with a letter, a digit or '_'",
+        quoted(kept.name.substr(0, 80)), ContainerBounds::name_bytes_max));
+  if (colon == std::string_view::npos) return kept;
+  const std::string_view word = text.substr(colon + 1);
+  if (word != "create" && word != "auto" && word != "exec" && word != "no_exec")
+    return invalid(
+        format("{} is not known behind the name of a container; known are create, auto, "
+               "exec and no_exec",
+               quoted(word.substr(0, 80))));
+  kept.fresh = word == "create";
+  return kept;
+}
+
 Result<void> validate(const ContainerSpec& container) {
+  if (!container.name.empty()) ROTA_CHECK(kept_name(container.name));
+  if (!container.save.empty())
+    ROTA_CHECK(check_path("the file that the container is saved to", container.save));
   if (!container.runtime.empty() && !is_container_runtime(container.runtime))
     return invalid(format("{} runs no containers; known are docker, podman, enroot and none",
                           quoted(container.runtime)));

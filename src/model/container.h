@@ -20,6 +20,16 @@ struct ContainerMount {
   static auto fields(auto& m) { return std::tie(m.source, m.target, m.read_only); }
 };
 
+/// A volume that the site has given a name, as a job wants to see it.
+struct DataMount {
+  std::string name;    // in the node's configuration
+  std::string target;  // absolute, in the container; "": where the site says
+  bool read_only = false;
+
+  friend bool operator==(const DataMount&, const DataMount&) = default;
+  static auto fields(auto& m) { return std::tie(m.name, m.target, m.read_only); }
+};
+
 /// When the registry is asked for an image.
 enum class PullPolicy : std::uint8_t {
   missing = 0,  // when the node does not have it
@@ -38,17 +48,22 @@ struct ContainerSpec {
   bool entrypoint = false;      // the command is what the image's entry point is given
   bool read_only = false;       // its root
   std::uint64_t shm_bytes = 0;  // of /dev/shm; 0: as the node says
+  std::string name;             // its files are kept under it for the owner's next job; "": not
+  std::string save;             // the file that its files are saved to at the end; "": not
+  std::vector<DataMount> data;
 
   friend bool operator==(const ContainerSpec&, const ContainerSpec&) = default;
   static auto fields(auto& m) {
     return std::tie(m.runtime, m.mounts, m.environment, m.workdir, m.pull, m.entrypoint,
-                    m.read_only, m.shm_bytes);
+                    m.read_only, m.shm_bytes, m.name, m.save, m.data);
   }
 };
 
 struct ContainerBounds {
   static constexpr std::size_t image_bytes_max = 512;
   static constexpr std::size_t mounts_max = 64;
+  static constexpr std::size_t name_bytes_max = 64;
+  static constexpr std::string_view own_images = "rota-own-";  // names of images that we make
   static constexpr std::uint64_t shm_bytes_max = std::uint64_t{1} << 43;
 };
 
@@ -62,6 +77,13 @@ std::string image_name(std::string_view text);
 /// "/data:/mnt:ro": the source, the place in the container (default: the same), and "ro" or "rw".
 Result<ContainerMount> mount_parse(std::string_view text);
 Result<void> validate(const ContainerMount& mount);
+/// "NAME" or "NAME:create" of --container-name -> the name, and whether what was kept under it is
+/// not to be used. pyxis's other words, auto, exec and no_exec, change nothing here.
+struct KeptName {
+  std::string name;
+  bool fresh = false;
+};
+Result<KeptName> kept_name(std::string_view text);
 Result<void> validate(const ContainerSpec& container);
 
 }  // namespace rota

@@ -8,7 +8,10 @@
 #include "common/escape.h"
 #include "common/format.h"
 #include "common/units.h"
+#include "model/door.h"
 #include "model/output_path.h"
+#include "model/secret.h"
+#include "model/sources.h"
 
 namespace rota {
 namespace {
@@ -349,6 +352,7 @@ Result<void> validate(const JobSpec& spec) {
   if (!spec.image.empty()) ROTA_CHECK(validate_image(spec.image));
   ROTA_CHECK(validate(*spec.nodes));
   ROTA_CHECK(validate(*spec.topology));
+  ROTA_CHECK(validate(*spec.service));
   ROTA_CHECK(check_segment(spec));
   if (spec.signal > JobBounds::signal_max)
     return invalid(format("the signal is {}, it must be 1 to {}, or 0 for SIGTERM", spec.signal,
@@ -396,16 +400,32 @@ Result<void> validate(const JobPayload& payload) {
   ROTA_CHECK(check_pattern("the error file", payload.stderr_pattern));
   ROTA_CHECK(check_pattern("the input file", payload.stdin_path));
   ROTA_CHECK(validate(payload.container));
+  if (payload.container.data.size() > SourceBounds::data_max)
+    return invalid(format("{} volumes, at most {} are allowed", payload.container.data.size(),
+                          SourceBounds::data_max));
+  for (const DataMount& data : payload.container.data) ROTA_CHECK(validate(data));
+  if (payload.git.size() > SourceBounds::git_max)
+    return invalid(format("{} git sources, at most {} are allowed", payload.git.size(),
+                          SourceBounds::git_max));
+  for (const GitSource& git : payload.git) ROTA_CHECK(validate(git));
   return check_word("the submit host", payload.submit_host, true);
 }
 
 Result<void> validate(const JobSpec& spec, const JobPayload& payload) {
-  const bool in_image = !spec.image.empty() && payload.container.runtime != "none";
+  const ContainerSpec& container = payload.container;
+  const bool in_image =
+      (!spec.image.empty() || !container.name.empty()) && container.runtime != "none";
   // An image may say itself what it runs.
   if (payload.mode == LaunchMode::tasks && payload.arguments.empty() && !in_image)
     return invalid("there is no command to run");
-  if (!in_image && !payload.container.mounts.empty())
+  if (!in_image && (!container.mounts.empty() || !container.data.empty()))
     return invalid("mounts are for a job with an image: give one, or leave them out");
+  if (!in_image && (!container.name.empty() || !container.save.empty()))
+    return invalid("only the files of a container can be kept or saved: give an image");
+  // Each node would make the same directory.
+  if (!in_image && !payload.git.empty() && spec.node_count > 1)
+    return invalid("--git without an image is for jobs on one node");
+  ROTA_CHECK(validate_secrets(payload.secrets, in_image));
   // A script is one process with the GPUs of all tasks of its node; so is what an allocation holds.
   if (spec.task.uses_mps() && payload.mode != LaunchMode::tasks &&
       spec.task_count > std::max<std::uint32_t>(spec.node_count, 1))

@@ -16,6 +16,7 @@
 #include "model/node_wish.h"
 #include "model/placement.h"
 #include "model/run_usage.h"
+#include "model/service.h"
 #include "model/topology_request.h"
 
 namespace rota {
@@ -142,6 +143,7 @@ struct JobSpec {
   Box<NodeWish> nodes;                  // that it may run on; hardly any job says
   Box<TopologyRequest> topology;        // how close together; the same
   SharedText image;                     // that it runs in; "": on the node itself
+  Box<ServiceWish> service;             // the ports that it listens on; hardly any job does
 
   bool is_elastic() const { return node_count_max > 0; }
   /// On each node of an elastic job.
@@ -173,12 +175,13 @@ struct JobSpec {
     return std::tie(m.name, m.project, m.kind, m.task_count, m.node_count, m.task, m.node,
                     m.time_limit_seconds, m.requeue, m.queue, m.priority, m.preemptibility,
                     m.signal, m.signal_seconds, m.grace_seconds, wish_of(m), m.node_count_max,
-                    topology_of(m), m.background, m.image);
+                    topology_of(m), m.background, m.image, service_of(m));
   }
   /// Told when all fields have been read.
   void decoded() {
     nodes.tidy();
     topology.tidy();
+    service.tidy();
   }
 
  private:
@@ -186,6 +189,8 @@ struct JobSpec {
   static NodeWish& wish_of(JobSpec& spec) { return spec.nodes.edit(); }
   static const TopologyRequest& topology_of(const JobSpec& spec) { return *spec.topology; }
   static TopologyRequest& topology_of(JobSpec& spec) { return spec.topology.edit(); }
+  static const ServiceWish& service_of(const JobSpec& spec) { return *spec.service; }
+  static ServiceWish& service_of(JobSpec& spec) { return spec.service.edit(); }
 };
 
 /// A soft and a hard limit as setrlimit takes them; all-ones is unlimited.
@@ -196,6 +201,25 @@ struct ResourceLimit {
 
   friend bool operator==(const ResourceLimit&, const ResourceLimit&) = default;
   static auto fields(auto& m) { return std::tie(m.resource, m.soft, m.hard); }
+};
+
+/// A secret of the owner's that the job gets at its start. What it says is never part of a job.
+struct SecretUse {
+  std::string name;    // of the secret, and of the variable that it comes in
+  std::string target;  // not "": it comes in this file instead
+
+  friend bool operator==(const SecretUse&, const SecretUse&) = default;
+  static auto fields(auto& m) { return std::tie(m.name, m.target); }
+};
+
+/// Sources that the node fetches for the job before it starts.
+struct GitSource {
+  std::string url;
+  std::string revision;  // a branch, a tag or a commit; "": the one that it has checked out
+  std::string target;    // the directory that they are in, absolute
+
+  friend bool operator==(const GitSource&, const GitSource&) = default;
+  static auto fields(auto& m) { return std::tie(m.url, m.revision, m.target); }
 };
 
 enum class LaunchMode : std::uint8_t {
@@ -218,12 +242,14 @@ struct JobPayload {
   std::string stdin_path;      // "" : /dev/null
   std::string submit_host;
   ContainerSpec container;  // of a job with an image
+  std::vector<SecretUse> secrets;
+  std::vector<GitSource> git;
 
   friend bool operator==(const JobPayload&, const JobPayload&) = default;
   static auto fields(auto& m) {
     return std::tie(m.mode, m.script, m.arguments, m.environment, m.working_directory, m.umask,
                     m.limits, m.stdout_pattern, m.stderr_pattern, m.stdin_path, m.submit_host,
-                    m.container);
+                    m.container, m.secrets, m.git);
   }
 };
 
@@ -352,18 +378,19 @@ struct JobView {
   std::int64_t gpu_amount = 0;  // of gpu_unit: held, or asked for
   WallTime expected_start;      // while it waits and a place is kept for it: by then, at the latest
   // The narrowest place of the topology that all its nodes lie in; "": none, or it has none.
-  std::string place_level;   // "rack"
-  std::string place;         // "block-a/rack-1"
-  RunUsage usage;            // of the present run, or the latest
-  WallTime idle_since;       // of a running job: all of its GPUs are idle; never: they are not
-  std::string image_digest;  // which image its name meant; "": none, or it has not run yet
+  std::string place_level;        // "rack"
+  std::string place;              // "block-a/rack-1"
+  RunUsage usage;                 // of the present run, or the latest
+  WallTime idle_since;            // of a running job: all of its GPUs are idle; never: they are not
+  std::string image_digest;       // which image its name meant; "": none, or it has not run yet
+  std::vector<std::string> urls;  // of a job with --url: where its ports are to be found
 
   friend bool operator==(const JobView&, const JobView&) = default;
   static auto fields(auto& m) {
     return std::tie(m.id, m.spec, m.owner, m.state, m.restarts, m.gpu_count, m.nodes, m.submit_time,
                     m.start_time, m.end_time, m.exit_code, m.exit_signal, m.elapsed_ms, m.wait,
                     m.reason, m.preemptions, m.displaced, m.gpu_amount, m.expected_start,
-                    m.place_level, m.place, m.usage, m.idle_since, m.image_digest);
+                    m.place_level, m.place, m.usage, m.idle_since, m.image_digest, m.urls);
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include "common/format.h"
 #include "net/seal.h"
+#include "net/seal_text.h"
 #include "proto/codec.h"
 
 namespace rota::net {
@@ -15,6 +16,8 @@ std::string signature_of(const proto::Ticket& ticket, const std::string& key) {
   bare.signature.clear();
   return hmac_sha256(key, proto::encode(bare));
 }
+
+std::string masks_of(JobId job) { return format("masks {}", job.value); }
 
 }  // namespace
 
@@ -37,6 +40,16 @@ Result<void> verify(const proto::Ticket& ticket, const std::string& key, std::ui
                  "the ticket has expired: ask the controller for a new one, and check "
                  "the clocks if it does so again"};
   return {};
+}
+
+std::string seal_masks(const MaskList& masks, const std::string& key, JobId job) {
+  return seal_text(key, proto::encode(masks), masks_of(job));
+}
+
+Result<MaskList> open_masks(const proto::Ticket& ticket, const std::string& key) {
+  if (ticket.masks.empty()) return MaskList();
+  ROTA_TRY(const std::string bytes, open_text(key, ticket.masks, masks_of(ticket.job)));
+  return proto::decode<MaskList>(bytes);
 }
 
 }  // namespace rota::net

@@ -14,11 +14,9 @@
 #include "model/job.h"
 #include "model/node.h"
 #include "model/project.h"
+#include "proto/messages_node.h"
 
 namespace rota::proto {
-
-inline constexpr std::uint32_t small_message = 64 << 10;
-inline constexpr std::uint32_t large_message = 16 << 20;
 
 /// Any answer that is an error.
 struct ErrorReply {
@@ -190,25 +188,6 @@ struct LogsRequest {
   friend bool operator==(const LogsRequest&, const LogsRequest&) = default;
   static auto fields(auto& m) { return std::tie(m.job, m.task); }
 };
-/// The controller's word to a node that this user may do this, for a few seconds. The node sealed
-/// the key it is signed with to the controller when it registered.
-struct Ticket {
-  std::uint32_t uid = 0;  // who may present it
-  JobId job;
-  std::uint32_t restart = 0;
-  std::string purpose;  // "logs", "exec"
-  Owner owner;          // as whom the node acts
-  std::string stdout_path;
-  std::string stderr_path;
-  WallTime expires;
-  std::string signature;     // HMAC-SHA256 over all fields, encoded with an empty signature
-  std::uint32_t growth = 0;  // of the run, as in RunId
-  friend bool operator==(const Ticket&, const Ticket&) = default;
-  static auto fields(auto& m) {
-    return std::tie(m.uid, m.job, m.restart, m.purpose, m.owner, m.stdout_path, m.stderr_path,
-                    m.expires, m.signature, m.growth);
-  }
-};
 struct LogsReply {
   static constexpr std::uint16_t number = 112;
   static constexpr std::uint32_t size_max = small_message;
@@ -226,9 +205,11 @@ struct TicketRequest {
   static constexpr std::uint32_t size_max = small_message;
   JobId job;
   std::uint32_t task = 0;
-  std::string purpose;  // "exec"
+  std::string purpose;     // "exec", "port"
+  std::uint16_t port = 0;  // of purpose "port"
+  std::string token;       // the same: UrlReply's, which says for whom rproxy asks
   friend bool operator==(const TicketRequest&, const TicketRequest&) = default;
-  static auto fields(auto& m) { return std::tie(m.job, m.task, m.purpose); }
+  static auto fields(auto& m) { return std::tie(m.job, m.task, m.purpose, m.port, m.token); }
 };
 struct TicketReply {
   static constexpr std::uint16_t number = 127;
@@ -239,6 +220,50 @@ struct TicketReply {
   Ticket ticket;
   friend bool operator==(const TicketReply&, const TicketReply&) = default;
   static auto fields(auto& m) { return std::tie(m.node, m.address, m.node_uid, m.ticket); }
+};
+
+/// rsecret -> rctld: the caller's secrets, of which only names ever come back.
+enum class SecretVerb : std::uint8_t { list = 1, put = 2, remove = 3 };
+struct SecretRequest {
+  static constexpr std::uint16_t number = 128;
+  static constexpr std::uint32_t size_max = 256 << 10;
+  RequestId request;
+  SecretVerb verb = SecretVerb::list;
+  std::string name;
+  std::string value;  // of put
+  friend bool operator==(const SecretRequest&, const SecretRequest&) = default;
+  static auto fields(auto& m) { return std::tie(m.request, m.verb, m.name, m.value); }
+};
+struct SecretEntry {
+  std::string name;
+  WallTime changed;
+  friend bool operator==(const SecretEntry&, const SecretEntry&) = default;
+  static auto fields(auto& m) { return std::tie(m.name, m.changed); }
+};
+struct SecretReply {
+  static constexpr std::uint16_t number = 129;
+  static constexpr std::uint32_t size_max = large_message;
+  std::vector<SecretEntry> secrets;  // of list: all; else the one that was changed
+  friend bool operator==(const SecretReply&, const SecretReply&) = default;
+  static auto fields(auto& m) { return std::tie(m.secrets); }
+};
+
+/// rota url -> rctld: the address under which a browser finds a port of this job.
+struct UrlRequest {
+  static constexpr std::uint16_t number = 130;
+  static constexpr std::uint32_t size_max = small_message;
+  JobId job;
+  std::uint16_t port = 0;  // 0: its first
+  friend bool operator==(const UrlRequest&, const UrlRequest&) = default;
+  static auto fields(auto& m) { return std::tie(m.job, m.port); }
+};
+struct UrlReply {
+  static constexpr std::uint16_t number = 131;
+  static constexpr std::uint32_t size_max = small_message;
+  std::string url;    // without the token
+  std::string token;  // who shows it is the caller, for this job alone
+  friend bool operator==(const UrlReply&, const UrlReply&) = default;
+  static auto fields(auto& m) { return std::tie(m.url, m.token); }
 };
 
 /// radmin, rproject, rshare -> rctld: all projects, departments, queues and users' defaults, and
@@ -367,6 +392,22 @@ struct HeartbeatReply {
   static auto fields(auto& m) { return std::tie(m.known); }
 };
 
+/// What a secret says, on its way to the job.
+struct Secret {
+  std::string name;
+  std::string value;
+  friend bool operator==(const Secret&, const Secret&) = default;
+  static auto fields(auto& m) { return std::tie(m.name, m.value); }
+};
+/// As whom a registry is asked; without a user: as nobody.
+struct RegistryLogin {
+  std::string user;
+  std::string password;
+  bool empty() const { return user.empty(); }
+  friend bool operator==(const RegistryLogin&, const RegistryLogin&) = default;
+  static auto fields(auto& m) { return std::tie(m.user, m.password); }
+};
+
 /// rctld -> rgpud: start your part of this run. Repeating it changes nothing.
 struct LaunchRun {
   static constexpr std::uint16_t number = 205;
@@ -382,10 +423,12 @@ struct LaunchRun {
   WallTime submit_time;
   JobPayload payload;
   std::string image_digest;  // of an earlier run: the same image is meant; "": whatever it is now
+  std::vector<Secret> secrets;  // of payload.secrets
+  RegistryLogin login;          // of the owner at the image's registry
   friend bool operator==(const LaunchRun&, const LaunchRun&) = default;
   static auto fields(auto& m) {
     return std::tie(m.run, m.spec, m.owner, m.part, m.gpu_uuids, m.node_index, m.nodes,
-                    m.tasks_per_node, m.submit_time, m.payload, m.image_digest);
+                    m.tasks_per_node, m.submit_time, m.payload, m.image_digest, m.secrets, m.login);
   }
 };
 /// rctld -> rgpud: end this run: a signal, some grace, then SIGKILL. Answered by RunEnded; at once
@@ -440,9 +483,33 @@ struct RunProgress {
   static constexpr std::uint16_t number = 214;
   static constexpr std::uint32_t size_max = small_message;
   RunId run;
-  std::string text;  // "image 62 %"
+  std::string text;          // "image 62 %"
+  std::string image_digest;  // as RunStarted's, once the image is there; "": not yet
   friend bool operator==(const RunProgress&, const RunProgress&) = default;
-  static auto fields(auto& m) { return std::tie(m.run, m.text); }
+  static auto fields(auto& m) { return std::tie(m.run, m.text, m.image_digest); }
+};
+/// rgpud -> rctld: the images that it has, by the names that jobs gave them: all of them each time.
+struct NodeImages {
+  static constexpr std::uint16_t number = 215;
+  static constexpr std::uint32_t size_max = large_message;
+  std::vector<std::string> images;  // the latest used first
+  friend bool operator==(const NodeImages&, const NodeImages&) = default;
+  static auto fields(auto& m) { return std::tie(m.images); }
+};
+/// rctld -> rgpud: a job will come with this image; have it there.
+struct FetchImage {
+  static constexpr std::uint16_t number = 216;
+  static constexpr std::uint32_t size_max = small_message;
+  JobId job;
+  std::string runtime;  // as ContainerSpec's
+  std::string image;
+  std::string digest;  // as LaunchRun's
+  Owner owner;
+  RegistryLogin login;
+  friend bool operator==(const FetchImage&, const FetchImage&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.job, m.runtime, m.image, m.digest, m.owner, m.login);
+  }
 };
 /// rgpud -> rctld: nothing of the run is left on the node. Repeated until ForgetRun comes.
 struct RunEnded {
@@ -508,92 +575,6 @@ struct LogChunk {
   static auto fields(auto& m) { return std::tie(m.data); }
 };
 
-/// What a command wants inside a running job.
-enum class ExecKind : std::uint8_t {
-  command = 1,  // a process: `words`
-  connect = 2,  // a TCP connection to `port` of the job's own loopback
-  hold = 3,     // nothing: an allocation without processes of its own lasts while it is held
-  attach = 4,   // the process of an earlier one that was kept when its connection was lost
-};
-/// rexec -> rgpud: begin it. The call stays open: ExecStarted, then ExecData and ExecControl both
-/// ways under the same call number, and as the last answer ExecEnd or ErrorReply. Neither side
-/// sends more bytes of data than the other has given credit for, so a slow one holds up nothing
-/// else.
-struct ExecStart {
-  static constexpr std::uint16_t number = 303;
-  static constexpr std::uint32_t size_max = 256 << 10;
-  Ticket ticket;
-  ExecKind kind = ExecKind::command;
-  std::uint32_t task = 0;                // whose environment and namespaces it gets
-  std::vector<std::string> words;        // the program and its arguments
-  std::vector<std::string> environment;  // besides the task's: TERM and such
-  bool pty = false;                      // on a terminal of its own; else three pipes
-  bool input = false;                    // it gets a standard input; else /dev/null
-  std::uint16_t rows = 0;                // of the terminal; 0: unknown
-  std::uint16_t columns = 0;
-  std::uint64_t credit = 0;  // for output
-  std::uint16_t port = 0;
-  bool ends_run = false;  // a held allocation is over when this process is, with its exit code
-  bool keeps = false;     // a lost connection leaves it to be attached again, for a while
-  std::string directory;  // where it runs; "": in the task's
-  friend bool operator==(const ExecStart&, const ExecStart&) = default;
-  static auto fields(auto& m) {
-    return std::tie(m.ticket, m.kind, m.task, m.words, m.environment, m.pty, m.input, m.rows,
-                    m.columns, m.credit, m.port, m.ends_run, m.keeps, m.directory);
-  }
-};
-struct ExecStarted {
-  static constexpr std::uint16_t number = 304;
-  static constexpr std::uint32_t size_max = small_message;
-  std::uint64_t credit = 0;  // for input
-  bool pty = false;
-  friend bool operator==(const ExecStarted&, const ExecStarted&) = default;
-  static auto fields(auto& m) { return std::tie(m.credit, m.pty); }
-};
-enum class ExecStream : std::uint8_t {
-  input = 0,   // command -> rgpud
-  output = 1,  // rgpud -> command, and the two below
-  errors = 2,
-  notice = 3,  // a line for the person at the terminal; costs no credit
-};
-/// Some bytes of a stream; none: it has ended.
-struct ExecData {
-  static constexpr std::uint16_t number = 305;
-  static constexpr std::uint32_t size_max = 1 << 20;
-  ExecStream stream = ExecStream::input;
-  std::string data;
-  friend bool operator==(const ExecData&, const ExecData&) = default;
-  static auto fields(auto& m) { return std::tie(m.stream, m.data); }
-};
-/// The same, read or written without a copy of its own.
-struct ExecDataView {
-  static constexpr std::uint16_t number = ExecData::number;
-  ExecStream stream = ExecStream::input;
-  std::string_view data;
-  static auto fields(auto& m) { return std::tie(m.stream, m.data); }
-};
-/// What is not 0 counts.
-struct ExecControl {
-  static constexpr std::uint16_t number = 306;
-  static constexpr std::uint32_t size_max = small_message;
-  std::uint64_t credit = 0;  // so many more bytes may come, either way
-  std::uint16_t rows = 0;    // the terminal's size has changed
-  std::uint16_t columns = 0;
-  std::int32_t signal = 0;             // for the process
-  std::optional<std::int32_t> finish;  // of a hold: the run is over, with this exit code
-  friend bool operator==(const ExecControl&, const ExecControl&) = default;
-  static auto fields(auto& m) { return std::tie(m.credit, m.rows, m.columns, m.signal, m.finish); }
-};
-struct ExecEnd {
-  static constexpr std::uint16_t number = 307;
-  static constexpr std::uint32_t size_max = small_message;
-  std::int32_t exit_code = 0;
-  std::int32_t exit_signal = 0;  // 0: none
-  std::string detail;            // not "": why it could not be run, or went without its own doing
-  friend bool operator==(const ExecEnd&, const ExecEnd&) = default;
-  static auto fields(auto& m) { return std::tie(m.exit_code, m.exit_signal, m.detail); }
-};
-
 /// Every message, for the size table and for the tests that run over all of them.
 using AllMessages =
     std::tuple<ErrorReply, PingRequest, PingReply, SubmitRequest, SubmitReply, CancelRequest,
@@ -603,6 +584,7 @@ using AllMessages =
                OrgShowReply, OrgApplyRequest, OrgApplyReply, ProjectChangeRequest,
                ProjectChangeReply, HealthRequest, HealthReply, GpuHealthReport, GpuHealthTaken,
                NodeChangeRequest, NodeChangeReply, HealthOrder, TellRun, TicketRequest, TicketReply,
-               ExecStart, ExecStarted, ExecData, ExecControl, ExecEnd, RunProgress>;
+               ExecStart, ExecStarted, ExecData, ExecControl, ExecEnd, RunProgress, SecretRequest,
+               SecretReply, UrlRequest, UrlReply, NodeImages, FetchImage>;
 
 }  // namespace rota::proto

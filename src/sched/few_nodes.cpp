@@ -3,12 +3,15 @@
 
 #include <algorithm>
 
+#include "sched/image_book.h"
+
 namespace rota::sched {
 namespace {
 
 struct Room {
   std::uint32_t tasks = 0;
   std::int64_t gpus = 0, cpu = 0;  // free: the tighter of two rooms of one size comes first
+  bool lacks_image = false;
   NodeIndex node = no_node;
 };
 
@@ -19,6 +22,7 @@ struct Better {
   bool operator()(const Room& a, const Room& b) const {
     if (a.gpus != b.gpus) return (a.gpus < b.gpus) != spread;
     if (a.cpu != b.cpu) return (a.cpu < b.cpu) != spread;
+    if (a.lacks_image != b.lacks_image) return b.lacks_image;
     return a.node < b.node;
   }
 };
@@ -36,7 +40,8 @@ std::uint32_t least_of(const Demand& demand, std::int64_t gpus, std::int64_t cpu
 }
 
 std::vector<NodeIndex> choose(const Fleet& fleet, const NodeList& nodes, const Demand& demand,
-                              std::uint32_t count, Better is_better, bool now) {
+                              std::uint32_t count, Better is_better, bool now,
+                              const NodeList* with_image) {
   std::vector<Room> rooms;
   std::uint64_t sum = 0;
   for (const NodeIndex index : nodes) {
@@ -44,7 +49,8 @@ std::vector<NodeIndex> choose(const Fleet& fleet, const NodeList& nodes, const D
     const std::uint32_t tasks = room_for(node, demand, count, now);
     if (tasks == 0) continue;
     sum += tasks;
-    rooms.push_back({tasks, node.gpus_free(), node.cpu_free(), index});
+    const bool lacks_image = with_image != nullptr && !is_listed(with_image, index);
+    rooms.push_back({tasks, node.gpus_free(), node.cpu_free(), lacks_image, index});
   }
   if (sum < count) return {};
   std::sort(rooms.begin(), rooms.end(), [is_better](const Room& a, const Room& b) {
@@ -90,9 +96,11 @@ std::uint32_t room_when_empty(const FleetNode& node, const Demand& demand, std::
 }
 
 std::vector<NodeIndex> choose_few_nodes(const Fleet& fleet, const NodeList& nodes,
-                                        const Demand& demand, std::uint32_t count, bool spread) {
-  auto chosen = choose(fleet, nodes, demand, count, {spread}, true);
-  return chosen.empty() ? choose(fleet, nodes, demand, count, {spread}, false) : chosen;
+                                        const Demand& demand, std::uint32_t count, bool spread,
+                                        const NodeList* with_image) {
+  auto chosen = choose(fleet, nodes, demand, count, {spread}, true, with_image);
+  if (!chosen.empty()) return chosen;
+  return choose(fleet, nodes, demand, count, {spread}, false, with_image);
 }
 
 }  // namespace rota::sched

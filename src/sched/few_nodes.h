@@ -16,9 +16,10 @@ std::uint32_t room_when_empty(const FleetNode& node, const Demand& demand, std::
 /// A node for each of `count` tasks, those of one node together; empty: there is no room. One node
 /// that takes all, the tightest; else the roomiest first, and last the tightest that takes the
 /// rest. What is free now is preferred to what is to come. `spread`: of nodes that do as well, the
-/// one with most left instead of the tightest.
+/// one with most left instead of the tightest. Of those that are equal, the nodes `with_image` come
+/// first (ascending; none: there are no such).
 std::vector<NodeIndex> choose_few_nodes(const Fleet& fleet, const NodeList& nodes,
                                         const Demand& demand, std::uint32_t count,
-                                        bool spread = false);
+                                        bool spread = false, const NodeList* with_image = nullptr);
 
 }  // namespace rota::sched

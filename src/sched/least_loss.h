@@ -16,6 +16,11 @@ class LeastLoss {
   /// A job like this has arrived: once for each.
   void observe(const JobShape& shape);
 
+  /// As of the last find(): whatever is asked for, one is as good as the other.
+  bool are_alike(NodeIndex a, NodeIndex b) const {
+    return packing_.fleet().shelf_of(a) == packing_.fleet().shelf_of(b);
+  }
+
   /// Calls visit(node, level) for nodes where the task fits by what is free now, those that lose
   /// least by it first, until it says true. `level`: how much is free on the GPU that a part is to
   /// come from. True when it did.

@@ -14,8 +14,10 @@ namespace rota::sched {
 namespace {
 
 constexpr std::size_t nodes_listed_max = 64;
+/// Nodes with a job's image that are looked at besides those that the index shows.
+constexpr std::size_t image_nodes_max = 256;
 
-/// What makes a node better; larger wins, then the smaller node number.
+/// What makes a node better; larger wins, then one that has the image, then the smaller number.
 struct Score {
   std::int64_t topology = 0;
   bool beside_others = false;
@@ -38,6 +40,7 @@ class Placing {
         options_(options),
         firm_(is_firm_step(world.job(job), tasks)),
         end_(has_placed(world.job(job)) ? world.end_of(job) : world.end_if_started(world.job(job))),
+        with_image_(world.images.nodes_with(world.job(job).image)),
         was_evicted_(std::any_of(world.job(job).tasks.begin(), world.job(job).tasks.end(),
                                  [](const Task& task) { return task.evicted.has_value(); })) {}
 
@@ -96,7 +99,7 @@ class Placing {
       std::erase_if(nodes, [&](NodeIndex node) { return !is_spare(node, first); });
     const auto chosen =
         choose_few_nodes(world_.fleet, nodes, *job().shape->tasks[tasks.front()].demand,
-                         static_cast<std::uint32_t>(tasks.size()), spreads());
+                         static_cast<std::uint32_t>(tasks.size()), spreads(), with_image_);
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       const NodeList node{chosen[i]};
       if (!place_task({job_, tasks[i]}, &node)) return false;
@@ -260,7 +263,7 @@ class Placing {
     }
     if (is_indexed(*task.demand) &&
         (nodes == nullptr || (nodes == options_.nodes && options_.has_all_room)))
-      look_in_index(task, choice);
+      look_in_index_and_images(task, choice);
     else
       for (const NodeIndex node : nodes != nullptr ? *nodes : all_nodes()) {
         // Where scores matter, nodes come in their order: none behind this one is as good.
@@ -289,14 +292,19 @@ class Placing {
     if (!world_.policy.least_loss || was_evicted_ || options_.only_promise || options_.only_spare ||
         spreads() || !topology_scores_.empty())
       return false;
-    return world_.least_loss.find(world_.fleet, *task.demand,
-                                  [&](NodeIndex node, std::int32_t level) {
-                                    Choice here;
-                                    if (!consider(task, node, here, level)) return false;
-                                    choice = here;
-                                    choice.level = level;
-                                    return true;
-                                  });
+    const auto fits_at = [&](NodeIndex node, std::int32_t level) {
+      Choice here;
+      if (!consider(task, node, here, level)) return false;
+      choice = here;
+      choice.level = level;
+      return true;
+    };
+    if (!world_.least_loss.find(world_.fleet, *task.demand, fits_at)) return false;
+    const NodeIndex found = choice.node;
+    look_at_images(found, [&](NodeIndex node) {
+      return world_.least_loss.are_alike(found, node) && fits_at(node, choice.level);
+    });
+    return true;
   }
 
   /// Keeps the node if it is the best so far. True when the task would fit there now.
@@ -319,9 +327,31 @@ class Placing {
     if (is_charged_by_node(*task.demand) && !passes(charge_on(node, *task.demand))) return false;
     const Score score = score_of(*task.demand, index, node);
     const bool is_better = choice.node == no_node || score > choice.score ||
-                           (score == choice.score && index < choice.node);
+                           (score == choice.score && comes_first(index, choice.node));
     if (is_better) choice = {index, score, 0};
     return score.now;
+  }
+
+  /// Of two that are equal otherwise.
+  bool comes_first(NodeIndex index, NodeIndex other) const {
+    if (with_image_ != nullptr) {
+      const bool has_image = is_listed(with_image_, index);
+      if (has_image != is_listed(with_image_, other)) return has_image;
+    }
+    return index < other;
+  }
+
+  /// Calls `take` with nodes that have the image and might be as good as the one that was found,
+  /// until it says true. Those all have larger numbers: it would not have been found before them.
+  template <class Take>
+  void look_at_images(NodeIndex found, Take take) const {
+    if (with_image_ == nullptr || is_listed(with_image_, found)) return;
+    const auto reason = would_delay_;
+    auto at = std::upper_bound(with_image_->begin(), with_image_->end(), found);
+    for (std::size_t i = 0; i < image_nodes_max && at != with_image_->end(); ++i, ++at)
+      if (world_.fleet.at(*at).gpus_free() == world_.fleet.at(found).gpus_free() && take(*at))
+        break;
+    would_delay_ = reason;  // nobody is kept off a node that was only looked at for its image
   }
 
   /// It was evicted from there in this pass. Who was there before the rules changed may stay.
@@ -373,6 +403,15 @@ class Placing {
     return demand.gpu != Demand::Gpu::none && demand.mig.empty() && policy.prefer_full &&
            !policy.spread_gpu && policy.prefer_now && policy.prefer_beside_others &&
            topology_scores_.empty();
+  }
+
+  void look_in_index_and_images(const TaskShape& task, Choice& choice) const {
+    look_in_index(task, choice);
+    if (choice.node == no_node) return;
+    look_at_images(choice.node, [&](NodeIndex node) {
+      consider(task, node, choice);
+      return choice.node == node;
+    });
   }
 
   void look_in_index(const TaskShape& task, Choice& choice) const {
@@ -491,8 +530,9 @@ class Placing {
   std::uint32_t job_;
   const std::vector<std::uint32_t>& tasks_;
   const PlaceOptions& options_;
-  const bool firm_;   // it has to lie within the quota
-  std::int64_t end_;  // of the job, if it starts now
+  const bool firm_;                   // it has to lie within the quota
+  std::int64_t end_;                  // of the job, if it starts now
+  const NodeList* const with_image_;  // nodes that have its image; none: none has, or it has none
   NodeList all_;
   std::vector<std::int64_t> topology_scores_;  // by node; empty: none is better than another
   mutable bool by_quota_ = false;

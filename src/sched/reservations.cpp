@@ -173,20 +173,24 @@ class ReservationSearch {
   void keep(std::int64_t start) {
     struct Choice {
       std::int64_t gpus, cpu;
+      bool lacks_image;
       NodeIndex node;
       std::int64_t tasks;
       std::uint32_t area;
     };
     std::vector<Choice> choices;
+    const NodeList* const with_image = world_.images.nodes_with(world_.job(job_).image);
     for_nodes([&](NodeIndex node) {
       const auto area = area_of(node);
       const std::int64_t tasks = area ? tasks_on(node) : 0;
       if (tasks == 0) return;
       const Room room = room_on(node);
-      choices.push_back({room.gpus, room.cpu, node, tasks, *area});
+      const bool lacks_image = with_image != nullptr && !is_listed(with_image, node);
+      choices.push_back({room.gpus, room.cpu, lacks_image, node, tasks, *area});
     });
     std::sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) {
-      return std::tie(a.gpus, a.cpu, a.node) < std::tie(b.gpus, b.cpu, b.node);
+      return std::tie(a.gpus, a.cpu, a.lacks_image, a.node) <
+             std::tie(b.gpus, b.cpu, b.lacks_image, b.node);
     });
     std::int64_t left = wanted_;
     for (const std::uint32_t area : areas_) {
@@ -243,6 +247,15 @@ std::optional<std::int64_t> Reservations::start_of(std::uint32_t job) const {
   for (const Reservation& reservation : all_)
     if (reservation.job == job) return reservation.start;
   return std::nullopt;
+}
+
+NodeList Reservations::nodes_kept_for(std::uint32_t job) const {
+  NodeList nodes;
+  for (const auto& [node, holds] : holds_)
+    if (std::any_of(holds.begin(), holds.end(),
+                    [job](const Hold& hold) { return hold.job == job; }))
+      nodes.push_back(node);
+  return nodes;
 }
 
 std::optional<std::int64_t> Reservations::exact_start_of(std::uint32_t job) const {

@@ -38,6 +38,8 @@ class Reservations {
   std::optional<std::int64_t> start_of(std::uint32_t job) const;
   /// The same where it is known that it cannot start before, as far as limits tell.
   std::optional<std::int64_t> exact_start_of(std::uint32_t job) const;
+  /// Where a place is kept for it, ascending.
+  NodeList nodes_kept_for(std::uint32_t job) const;
   /// Whether something of this node is kept: only then is the rest worth asking.
   bool has_hold(NodeIndex node) const { return holds_.contains(node); }
   /// How a task is there: until when, and until when others have its GPUs too (it takes no GPU from

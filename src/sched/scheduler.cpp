@@ -247,6 +247,7 @@ SchedJob Scheduler::sched_job(const Job& job) {
   made.background = job.spec.background;
   made.evictions = static_cast<std::uint8_t>(std::min<std::uint32_t>(job.preemptions, 255));
   made.limit_seconds = job.spec.time_limit_seconds;
+  if (!job.spec.image.empty()) made.image = world_.images.join(job.spec.image.str());
   return made;
 }
 
@@ -412,7 +413,9 @@ void Scheduler::end_growth(JobId id) {
 }
 
 void Scheduler::remove(JobId id) {
-  world_.remove(number_of(id));
+  const std::uint32_t number = number_of(id);
+  world_.images.leave(world_.job(number).image);
+  world_.remove(number);
   numbers_.erase(id.value);
 }
 
@@ -430,6 +433,7 @@ Plan Scheduler::plan(std::int64_t now, bool may_evict) {
   Plan plan;
   const std::vector<Displacement> displaced = world_.displaced();
   const std::vector<TaskRef> changed = world_.changed_since(0);
+  Places places = promised_places(changed);
   world_.settle();
   std::set<std::uint32_t> started;
   std::map<std::uint32_t, std::vector<std::uint32_t>> leaving;  // tasks by job
@@ -439,6 +443,7 @@ Plan Scheduler::plan(std::int64_t now, bool may_evict) {
   }
   for (const std::uint32_t number : started) {
     const SchedJob& job = world_.job(number);
+    places.erase(number);
     // What would grow here is all that would be left of one that has to go.
     if (leaving.contains(number) && !goes_on_smaller(job)) {
       for (std::uint32_t i = 0; i < job.tasks.size(); ++i)
@@ -474,6 +479,7 @@ Plan Scheduler::plan(std::int64_t now, bool may_evict) {
     }
     leaving.erase(left);
   }
+  plan.expected = expected(std::move(places));
   if (history_) {
     since_ = {now, world_.fleet.total(), {}};
     for (QuotaIndex i = 0; i < world_.quotas.size(); ++i) {
@@ -482,6 +488,34 @@ Plan Scheduler::plan(std::int64_t now, bool may_evict) {
     }
   }
   return plan;
+}
+
+/// Before the pass is settled: promises are made anew in every one.
+Scheduler::Places Scheduler::promised_places(const std::vector<TaskRef>& changed) const {
+  Places places;
+  for (const TaskRef ref : changed) {
+    const Task& task = world_.task(ref);
+    if (task.state == TaskState::promised && world_.job(ref.job).image != 0)
+      places[ref.job].insert(task.spot.node);
+  }
+  return places;
+}
+
+/// Those, and the places that are kept in time.
+std::vector<Expected> Scheduler::expected(Places places) const {
+  for (const Reservation& kept : world_.reservations.all())
+    if (world_.job(kept.job).image != 0 && !places.contains(kept.job))
+      for (const NodeIndex node : world_.reservations.nodes_kept_for(kept.job))
+        places[kept.job].insert(node);
+  std::vector<Expected> all;
+  for (const auto& [number, nodes] : places) {
+    Expected& each = all.emplace_back();
+    each.job = JobId{world_.job(number).id};
+    for (const NodeIndex node : nodes) each.nodes.push_back(node_ids_[node]);
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Expected& a, const Expected& b) { return a.job < b.job; });
+  return all;
 }
 
 Eviction::Standing Scheduler::standing_of(QuotaIndex project) const {

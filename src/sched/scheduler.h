@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,10 +45,18 @@ struct Eviction {
   std::vector<NodeId> nodes;  // what an elastic job gives up, and goes on; none: all of it
 };
 
+/// Where a job that waits, and has an image, is to run: a place is kept for it in time, or others
+/// are leaving it.
+struct Expected {
+  JobId job;
+  std::vector<NodeId> nodes;  // ascending
+};
+
 /// What to do now. Why the others wait is told by wait_of().
 struct Plan {
   std::vector<Start> starts;        // by job
   std::vector<Eviction> evictions;  // in the order decided
+  std::vector<Expected> expected;   // by job
 };
 
 /// Why a job waits: the short word and one sentence with the numbers.
@@ -69,6 +78,11 @@ class Scheduler {
   void put_node(NodeId id, const std::string& name, const NodeInventory& inventory,
                 const std::vector<bool>& gpu_absent, bool usable);
   void set_usable(NodeId id, bool usable);
+  /// The names of all images that the node has: of nodes that are equal otherwise, those that have
+  /// a job's image are preferred.
+  void set_images(NodeId id, const std::vector<std::string>& names) {
+    world_.images.set_node(index_of(id), names);
+  }
   /// Every job's project must stay. True when rules about nodes have changed: jobs that wait may
   /// then have to be told of again, by renew().
   bool set_org(const Org& org);
@@ -158,6 +172,9 @@ class Scheduler {
   bool lie_together(const std::vector<NodeId>& nodes, const Segments& segments) const;
   std::vector<Task> elastic_tasks(const Job& job, bool is_ending) const;
   Placement placement_of(const SchedJob& job, bool grows) const;
+  using Places = std::map<std::uint32_t, std::set<NodeIndex>>;  // by job number
+  Places promised_places(const std::vector<TaskRef>& changed) const;
+  std::vector<Expected> expected(Places places) const;
   void leave(std::uint32_t number);
   void note_uses(const Placement& placement);
   Eviction::Standing standing_of(QuotaIndex project) const;

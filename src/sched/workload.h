@@ -148,6 +148,7 @@ struct SchedJob {
   bool semi = false;           // and only above its minimum; of an elastic job
   bool background = false;     // nobody plans with it: see background.h
   std::uint8_t evictions = 0;  // before its present run; no more than fit
+  std::uint32_t image = 0;     // of World::images; 0: none
   std::int64_t submitted = 0;  // seconds
   std::int64_t started = never;
   std::int64_t limit_seconds = 0;       // of a run; 0: none

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sched/fleet.h"
+#include "sched/image_book.h"
 #include "sched/job_row.h"
 #include "sched/least_loss.h"
 #include "sched/quota_tree.h"
@@ -121,6 +122,7 @@ class World {
   Policy policy;
   Reservations reservations;
   LeastLoss least_loss;  // used where the policy says so
+  ImageBook images;
   std::int64_t now = 0;
 
   /// Takes the job with its tasks as they are; charges what they hold. Returns its number.

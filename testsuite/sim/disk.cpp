@@ -49,6 +49,7 @@ ctld::Snapshot Disk::load() const {
   snapshot.org_revision = org_revision_;
   for (const auto& [key, usage] : usage_) snapshot.usage.push_back(usage);
   for (const auto& [serial, event] : health_) snapshot.health.push_back(event);
+  for (const auto& [name, row] : secrets_) snapshot.secrets.push_back(row.secret);
   return snapshot;
 }
 

@@ -44,6 +44,8 @@ class Disk {
   void apply(const ctld::HealthDrop& row) {
     health_.erase(health_.begin(), health_.upper_bound(row.serial));
   }
+  void apply(const ctld::SecretPut& row) { secrets_[{row.secret.uid, row.secret.name}] = row; }
+  void apply(const ctld::SecretDrop& row) { secrets_.erase({row.uid, row.name}); }
 
   std::map<JobId, Job> jobs_;
   std::map<JobId, JobPayload> payloads_;
@@ -54,6 +56,7 @@ class Disk {
   ctld::OrgRevision org_revision_;
   std::map<std::pair<std::string, std::string>, ctld::StoredUsage> usage_;
   std::map<std::uint64_t, ctld::HealthPut> health_;
+  std::map<std::pair<std::uint32_t, std::string>, ctld::SecretPut> secrets_;
 };
 
 }  // namespace rota::sim

@@ -459,9 +459,10 @@ void World::send_orders(const ctld::Effects& effects) {
         std::visit(
             [&target](const auto& message) {
               using Message = std::decay_t<decltype(message)>;
-              constexpr bool is_of_health = std::is_same_v<Message, proto::GpuHealthTaken> ||
-                                            std::is_same_v<Message, proto::HealthOrder>;
-              if constexpr (!is_of_health) target.agent->apply(message);
+              constexpr bool is_of_runs = !std::is_same_v<Message, proto::GpuHealthTaken> &&
+                                          !std::is_same_v<Message, proto::HealthOrder> &&
+                                          !std::is_same_v<Message, proto::FetchImage>;
+              if constexpr (is_of_runs) target.agent->apply(message);
             },
             order.message);
         carry_out(index);

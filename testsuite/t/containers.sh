@@ -1,16 +1,25 @@
 # testsuite/t/containers.sh - container engines of a test's own, and an image made from Debian's busybox.
 #
 # After `. "$(dirname "$0")/lib.sh"`:
-#   have_docker | have_podman   whether the engine can be started here, as root
-#   docker_start                a dockerd of this test in $test_dir/docker; `dock` is its client
+#   have_docker | have_podman | have_enroot   whether the engine can be started here, as root
+#   docker_start                a dockerd of this test in $test_dir/docker; `dock` is its client. For a second one
+#                               set docker_name to its directory, for `dock` too
 #   podman_start                a store of this test in $test_dir/podman; `pod` is its program
 #   image_tar FILE              a root file system with busybox; extra files come from $test_dir/extra
-#   registry_start              Debian's docker-registry on loopback; $registry is its host:port
+#   registry_start [FILE]       Debian's docker-registry on loopback; $registry is its host:port; FILE: who may log in (htpasswd_line)
+#   htpasswd_line USER PASSWORD a line of such a file
+#   user_start                  a user's home in $test_dir/home, where the test goes; `as_user` runs a command as that user
 #   kill_rstepd RUN             kill -9 of this cluster's rstepd for a run, and of what it has just forked
 # Everything is ended by process id when the test ends.
 
-have_docker() { ((EUID == 0)) && command -v dockerd docker >/dev/null; }
-have_podman() { ((EUID == 0)) && command -v podman runc >/dev/null; }
+# all_here PROGRAM...: every one of them; `command -v` is content with any.
+all_here() {
+  local program
+  for program; do command -v "$program" >/dev/null || return 1; done
+}
+have_docker() { ((EUID == 0)) && all_here dockerd docker; }
+have_podman() { ((EUID == 0)) && all_here podman runc; }
+have_enroot() { ((EUID == 0)) && all_here enroot mksquashfs; }
 have_busybox() { [[ -x /bin/busybox ]] && ! ldd /bin/busybox >/dev/null 2>&1; }
 
 # ends PID: asks, waits, insists.
@@ -20,13 +29,12 @@ ends() {
 }
 
 docker_start() {
-  local home=$test_dir/docker
+  local home=$test_dir/${docker_name:-docker}
   mkdir -p "$home"
   dockerd --data-root "$home/data" --exec-root "$home/exec" -H "unix://$home/sock" --pidfile "$home/pid" \
     --iptables=false --ip6tables=false --bridge=none --exec-opt native.cgroupdriver=cgroupfs "$@" \
     >"$home/log" 2>&1 &
-  docker_pid=$!
-  at_exit "docker_stop"
+  at_exit "docker_name=${docker_name:-docker} docker_stop $!"
   wait_for 30 dock version || {
     diag "$(tail -n 20 "$home/log")"
     bail_out "dockerd does not start"
@@ -37,11 +45,11 @@ docker_stop() {
   left=$(dock ps -aq 2>/dev/null)
   # shellcheck disable=SC2086
   [[ -z $left ]] || dock rm -f $left >/dev/null 2>&1
-  ends "$docker_pid"
+  ends "$1"
   # Its own network namespace stays mounted for the next dockerd.
-  umount "$test_dir/docker/exec/netns/"* 2>/dev/null
+  umount "$test_dir/${docker_name:-docker}/exec/netns/"* 2>/dev/null
 }
-dock() { docker -H "unix://$test_dir/docker/sock" "$@"; }
+dock() { docker -H "unix://$test_dir/${docker_name:-docker}/sock" "$@"; }
 
 podman_start() {
   mkdir -p "$test_dir/podman"
@@ -87,12 +95,23 @@ storage:
 http:
   addr: 127.0.0.1:$port
 TEXT
+  [[ -z ${1:-} ]] || printf 'auth:\n  htpasswd:\n    realm: rota-test\n    path: %s\n' "$1" >>"$home/config.yml"
   docker-registry serve "$home/config.yml" >"$home/log" 2>&1 &
   registry_pid=$!
   at_exit "ends $registry_pid"
   registry=127.0.0.1:$port
   wait_for 20 bash -c ": <>/dev/tcp/127.0.0.1/$port" || bail_out "docker-registry does not start"
 }
+
+htpasswd_line() { perl -e 'print "$ARGV[0]:", crypt($ARGV[1], q($2y$05$abcdefghijklmnopqrstuu)), "\n"' "$1" "$2"; }
+user_start() {
+  chmod 711 "$test_dir" "$cluster_dir" "$cluster_dir/nodes" "$cluster_dir/nodes/"* 2>/dev/null
+  mkdir -m 755 "$test_dir/home"
+  chown nobody:nogroup "$test_dir/home"
+  cd "$test_dir/home" || exit 1
+  as_user rqueue >/dev/null 2>&1 || skip_all "this build tree is not open to other users"
+}
+as_user() { setpriv --reuid nobody --regid nogroup --clear-groups env HOME="$test_dir/home" USER=nobody "$@"; }
 
 kill_rstepd() {
   local file

@@ -2,7 +2,7 @@
 # testsuite/t/t0001-help-man-completion.t - --help, man page and completion name the same options.
 . "$(dirname "$0")/lib.sh"
 
-commands=(rsubmit rqueue rcancel rinfo rlogs rexec rattach rrun ralloc rshare rproject radmin rota rsim)
+commands=(rsubmit rqueue rcancel rinfo rlogs rexec rattach rrun ralloc rshare rproject rsecret radmin rota rsim)
 . "$top_srcdir/contribs/completion/rota.bash"
 
 # "-J, --job-name, --name=NAME", one option a line, as --help shows them.

@@ -24,9 +24,9 @@ datadir=$(variable pkgdatadir)
 mandir=$(variable mandir)
 
 ok "make install DESTDIR=" make -C "$top_builddir" install DESTDIR="$root" || bail_out "nothing is installed"
-is "$(cd "$root$bindir" && echo *)" "radmin ralloc rattach rcancel rexec rinfo rlogs rota rproject rqueue rrun rshare rsim rsubmit" "the commands"
+is "$(cd "$root$bindir" && echo *)" "radmin ralloc rattach rcancel rexec rinfo rlogs rota rproject rqueue rrun rsecret rshare rsim rsubmit" "the commands"
 is "$(grep -h '^ExecStart=' "$root$datadir"/*.service | cut -d' ' -f1)" \
-  "$(printf 'ExecStart=%s\n' "$sbindir/rctld" "$sbindir/rgpud")" "the units name the programs of this prefix"
+  "$(printf 'ExecStart=%s\n' "$sbindir/rctld" "$sbindir/rgpud" "$sbindir/rproxy")" "the units name the programs of this prefix"
 is "$(grep -rlF "$root" "$root")" "" "no file knows of DESTDIR"
 
 # over_prefix COMMAND...: COMMAND, as the same user, where the installed tree lies over the prefix.

@@ -41,7 +41,7 @@ ok "time and energy grow" wait_for 20 told "$id" '.gpu_usage.sampled_gpu_seconds
 ok "busy time is weighed by utilisation" told "$id" \
   '(.gpu_usage.busy_gpu_seconds / .gpu_usage.sampled_gpu_seconds) as $u | $u > 0.5 and $u < 0.81'
 like "$(rqueue --long | sed -n 1p)" "GPUS +GPU% +MEAN% +GPUMEM +MAXGPUMEM +POWER +ENERGY +IDLE +NODES" "rqueue --long has the columns"
-like "$(rqueue --long -j "$id" | sed -n 2p)" " 80% +[78][0-9]% +8GiB +8GiB +500W +[0-9]+J +- +1 +$node" "and the values" ||
+like "$(rqueue --long -j "$id" | sed -n 2p)" " 80% +[78][0-9]% +8GiB +8GiB +500W +[0-9]+J +- +1 +- +$node" "and the values" ||
   diag "$(rqueue --long)"
 like "$(rota show job "$id")" "gpu_utilization: 80%" "rota show job tells as well"
 is "$(rota show --json job "$id" | jq '.jobs[0].gpu_usage.utilization_percent')" 80 "and as JSON"

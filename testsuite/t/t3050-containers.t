@@ -14,6 +14,8 @@ command -v setpriv >/dev/null || skip_all "needs setpriv"
 mkdir -p "$test_dir/extra/suid"
 cp /bin/busybox "$test_dir/extra/suid/id" && chmod 4755 "$test_dir/extra/suid/id"
 ln -s /etc "$test_dir/extra/link"
+# And one that would read the node's devices.
+mknod -m 666 "$test_dir/extra/device" c 1 5
 image_tar "$test_dir/image.tar"
 changes=(--change 'ENV FROM_IMAGE=yes' --change 'ENV PATH=/bin:/special' --change 'WORKDIR /job'
   --change 'ENTRYPOINT ["/bin/echo","entry"]' --change 'CMD ["by","itself"]')
@@ -46,13 +48,8 @@ parent=$(sed -n "s/^ *cgroup_parent: *//p" "$cluster_dir/nodes/$node/rota.yaml")
 
 # ---- a user ----
 
-chmod 711 "$test_dir" "$cluster_dir" 2>/dev/null
-mkdir -m 755 "$test_dir/home"
-chown nobody:nogroup "$test_dir/home"
-cd "$test_dir/home" || exit 1
+user_start
 uid=$(id -u nobody) gid=$(id -g nobody)
-as_user() { setpriv --reuid nobody --regid nogroup --clear-groups env HOME="$test_dir/home" USER=nobody "$@"; }
-as_user rqueue >/dev/null 2>&1 || skip_all "this build tree is not open to other users"
 # run RUNTIME OPTIONS... : as the user, to its end; its output on standard output, its exit code as ours.
 run() {
   local runtime=$1 code
@@ -124,6 +121,8 @@ for runtime in "${runtimes[@]}"; do
   got=$(run "$runtime" -- sh -c 'grep -E "^(Cap|NoNew)" /proc/self/status; /suid/id -u')
   is "$(grep -c $'\t0000000000000000$' <<<"$got") $(grep -c 'NoNewPrivs:.1' <<<"$got") $(tail -n 1 <<<"$got")" "5 1 $uid" \
     "$runtime: no capabilities, and no set-user-id program gives any"
+  is "$(run "$runtime" -- sh -c 'head -c 1 /device | wc -c; echo x >/dev/null && head -c 1 /dev/zero | wc -c' 2>/dev/null | tail -n 2)" \
+    0$'\n'1 "$runtime: device files of the image are closed, those of /dev are not"
   like "$(run "$runtime" -- sh -c 'ls -d /proc/[0-9]* | wc -l; kill -9 1; echo alive')" ^[1-6]$'\n'alive$ \
     "$runtime: no processes but its own are seen, and the first one cannot be killed"
   # A link that is changed all the time, between a directory of the user's and one of root's.

@@ -7,9 +7,10 @@
 have_docker && command -v docker-registry >/dev/null || skip_all "needs root, docker and docker-registry"
 have_busybox || skip_all "needs Debian's busybox-static"
 
-plan 19
+plan 22
 registry_start
 docker_start
+! have_podman || podman_start
 # Large enough that a pull is seen on its way, and not to be made small.
 mkdir -p "$test_dir/extra/blob"
 head -c 60M /dev/urandom >"$test_dir/extra/blob/one"
@@ -31,6 +32,7 @@ node:
   container_gpus: none
   container_runtime: docker
   docker_socket: $test_dir/docker/sock
+  podman: $(have_podman && echo "$test_dir/podman/podman" || echo "''")
 jobs:
   launch_backoff: 1s
 TEXT
@@ -82,3 +84,18 @@ job=$(rsubmit --parsable --image "127.0.0.1:1/team/tool:1" -- true)
 ok "a registry that does not answer is asked more than once" wait_for 30 grep -q "127.0.0.1:1/team/tool:1.*again in 4 s" "$log"
 rcancel "$job"
 ok "and the job can be cancelled meanwhile" wait_state "$job" CANCELLED 20
+
+# ---- podman tells how far it is, too ----
+
+if have_podman; then
+  rqueue --watch -n -a -o '%T %{reason_detail}' >seen &
+  watcher=$!
+  job=$(rsubmit --parsable --runtime podman --image "$image" -o out -- sh -c 'echo $WORD')
+  ok "a job whose image podman brings" wait_state "$job" COMPLETED 60
+  is "$(cat out)" second "runs in it"
+  kill "$watcher"
+  wait "$watcher" 2>/dev/null
+  like "$(cat seen)" 'STARTING image [1-9][0-9]? %' "and how much of it was there could be seen"
+else
+  skip 3 "no podman here"
+fi

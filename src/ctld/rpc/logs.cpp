@@ -1,6 +1,7 @@
 // ctld/rpc/logs.cpp - rlogs: where a job's output is, and a ticket to read it.
 #include "common/format.h"
 #include "ctld/rpc/ticket.h"
+#include "ctld/secrets.h"
 #include "model/output_path.h"
 
 namespace rota::ctld::rpc {
@@ -22,6 +23,8 @@ Result<proto::LogsReply> logs(Controller& controller, const Caller& caller,
            output_path(stdout_pattern(*payload), context, payload->working_directory));
   ROTA_TRY(ticket.stderr_path,
            output_path(stderr_pattern(*payload), context, payload->working_directory));
+  ROTA_TRY(ticket.masks, masks_for(controller.store(), controller.vault(), *job, *payload,
+                                   draft.link.ticket_key));
   sign_ticket(draft);
   proto::LogsReply reply;
   reply.node = std::move(draft.reply.node);

@@ -33,6 +33,8 @@ Result<proto::LogsReply> logs(Controller& controller, const Caller& caller,
                               const proto::LogsRequest& request, Now now);
 Result<proto::TicketReply> ticket(Controller& controller, const Caller& caller,
                                   const proto::TicketRequest& request, Now now);
+Result<proto::UrlReply> url(Controller& controller, const Caller& caller,
+                            const proto::UrlRequest& request, Now now);
 /// Answers in slices, so that a long queue never holds up the engine.
 net::awaitable<void> queue(Controller& controller, std::shared_ptr<net::Connection> connection,
                            std::uint32_t call, proto::QueueRequest request);
@@ -47,6 +49,10 @@ Result<proto::ProjectChangeReply> project_change(Engine& engine, const Caller& c
 Result<proto::NodeChangeReply> node_change(Engine& engine, const Caller& caller,
                                            const proto::NodeChangeRequest& request, Now now);
 Result<proto::HealthReply> health(const Engine& engine, const proto::HealthRequest& request);
+Result<proto::SecretReply> secret_change(Controller& controller, const Caller& caller,
+                                         proto::SecretRequest request, Now now);
+/// Names only; nobody gets more, whoever asks.
+Result<proto::SecretReply> secret_list(const Engine& engine, const Caller& caller);
 Result<proto::NodeWelcome> node_hello(Controller& controller, Session& session,
                                       proto::NodeHello request, Now now);
 

@@ -110,6 +110,12 @@ Result<void> on_ticket(const Call& call) {
   return {};
 }
 
+Result<void> on_url(const Call& call) {
+  ROTA_TRY(const auto request, proto::decode<proto::UrlRequest>(call.frame.body));
+  call.answer(url(call.controller, call.session.caller, request, now()));
+  return {};
+}
+
 Result<void> on_org_show(const Call& call) {
   ROTA_TRY(auto request, proto::decode<proto::OrgShowRequest>(call.frame.body));
   const auto executor = boost::asio::any_io_executor(call.controller.executor());
@@ -177,8 +183,16 @@ Result<void> on_run_started(const Call& call) {
 Result<void> on_run_progress(const Call& call) {
   ROTA_TRY(auto message, proto::decode<proto::RunProgress>(call.frame.body));
   ROTA_TRY(const NodeId node, node_of(call));
-  if (call.engine().run_progress(node, message.run, std::move(message.text)))
-    call.controller.wake();
+  call.engine().run_image(node, message.run, message.image_digest);
+  const bool is_news = call.engine().run_progress(node, message.run, std::move(message.text));
+  if (is_news || !message.image_digest.empty()) call.controller.wake();
+  return {};
+}
+
+Result<void> on_node_images(const Call& call) {
+  ROTA_TRY(auto message, proto::decode<proto::NodeImages>(call.frame.body));
+  ROTA_TRY(const NodeId node, node_of(call));
+  call.engine().node_images(node, std::move(message.images));
   return {};
 }
 
@@ -212,6 +226,17 @@ Result<void> on_node_change(const Call& call) {
   });
 }
 
+Result<void> on_secret(const Call& call) {
+  ROTA_TRY(const auto request, proto::decode<proto::SecretRequest>(call.frame.body));
+  if (request.verb == proto::SecretVerb::list) {
+    call.answer(secret_list(call.engine(), call.session.caller));
+    return {};
+  }
+  return change<proto::SecretRequest>(call, [&call](proto::SecretRequest wanted) {
+    return secret_change(call.controller, call.session.caller, std::move(wanted), now());
+  });
+}
+
 struct Entry {
   std::uint16_t number;
   Result<void> (*handle)(const Call&);
@@ -224,10 +249,12 @@ constexpr Entry table[] = {
     {proto::NodesRequest::number, on_nodes},
     {proto::LogsRequest::number, on_logs},
     {proto::TicketRequest::number, on_ticket},
+    {proto::UrlRequest::number, on_url},
     {proto::NodeHello::number, on_hello},
     {proto::Heartbeat::number, on_heartbeat},
     {proto::RunStarted::number, on_run_started},
     {proto::RunProgress::number, on_run_progress},
+    {proto::NodeImages::number, on_node_images},
     {proto::RunEnded::number, on_run_ended},
     {proto::OrgShowRequest::number, on_org_show},
     {proto::OrgApplyRequest::number, on_org_apply},
@@ -235,6 +262,7 @@ constexpr Entry table[] = {
     {proto::GpuHealthReport::number, on_gpu_health},
     {proto::HealthRequest::number, on_health},
     {proto::NodeChangeRequest::number, on_node_change},
+    {proto::SecretRequest::number, on_secret},
 };
 
 }  // namespace

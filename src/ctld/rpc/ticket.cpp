@@ -78,6 +78,7 @@ void sign_ticket(TicketDraft& draft) { net::sign(draft.reply.ticket, draft.link.
 
 Result<proto::TicketReply> ticket(Controller& controller, const Caller& caller,
                                   const proto::TicketRequest& request, Now now) {
+  if (request.purpose == "port") return port_ticket(controller, caller, request, now);
   if (request.purpose != "exec")
     return Error{Errc::unsupported,
                  format("this rctld gives no tickets for '{}'", request.purpose.substr(0, 40))};

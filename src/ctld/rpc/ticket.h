@@ -21,4 +21,8 @@ Result<TicketDraft> draft_ticket(Controller& controller, const Caller& caller, c
                                  std::uint32_t task, std::string_view purpose, Now now);
 void sign_ticket(TicketDraft& draft);
 
+/// A ticket for one port of a job, for who shows a token of UrlReply's (url.cpp).
+Result<proto::TicketReply> port_ticket(Controller& controller, const Caller& caller,
+                                       const proto::TicketRequest& request, Now now);
+
 }  // namespace rota::ctld::rpc

@@ -21,6 +21,7 @@ class SqliteStore final : public Store {
   Result<void> probe() override;
   Result<Snapshot> load(std::uint64_t ended_kept, WallTime past_since) override;
   Result<std::optional<JobPayload>> payload(JobId job) override;
+  Result<std::optional<std::string>> secret(std::uint32_t uid, const std::string& name) override;
 
  private:
   Result<void> migrate();
@@ -32,6 +33,7 @@ class SqliteStore final : public Store {
   Result<void> load_usage(Snapshot& snapshot);
   Result<void> load_past(Snapshot& snapshot, WallTime since);
   Result<void> load_health(Snapshot& snapshot);
+  Result<void> load_secrets(Snapshot& snapshot);
 
   Result<void> put(const JobPut& row);
   Result<void> put(const PayloadPut& row);
@@ -44,6 +46,8 @@ class SqliteStore final : public Store {
   Result<void> put(const UsageDrop& row) { return drop_usage_.run(row.project, row.user); }
   Result<void> put(const HealthPut& row);
   Result<void> put(const HealthDrop& row) { return drop_health_.run(row.serial); }
+  Result<void> put(const SecretPut& row);
+  Result<void> put(const SecretDrop& row) { return drop_secret_.run(row.uid, row.name); }
   Result<void> put(const OrgPut& row) { return org_.put(row); }
   Result<void> put(const OrgDrop& row) { return org_.put(row); }
   Result<void> put(const OrgRevision& row) { return org_.put(row); }
@@ -55,7 +59,8 @@ class SqliteStore final : public Store {
   sqlite::Statement put_job_, put_payload_, drop_payload_, put_node_, put_request_, drop_request_;
   sqlite::Statement open_allocation_, close_allocation_, put_usage_, drop_usage_;
   sqlite::Statement put_health_, drop_health_;
-  sqlite::Statement get_payload_;
+  sqlite::Statement put_secret_, drop_secret_;
+  sqlite::Statement get_payload_, get_secret_;
   sqlite::OrgTables org_;
 };
 
@@ -65,6 +70,7 @@ Result<void> SqliteStore::open() {
   ROTA_CHECK(migrate());
   ROTA_CHECK(prepare());
   ROTA_CHECK(reader_.open(path_));
+  ROTA_CHECK(get_secret_.prepare(reader_, "SELECT sealed FROM secrets WHERE uid=?1 AND name=?2"));
   return get_payload_.prepare(reader_, "SELECT payload FROM payloads WHERE job = ?1");
 }
 
@@ -110,6 +116,8 @@ Result<void> SqliteStore::prepare() {
   ROTA_CHECK(
       put_health_.prepare(writer_, "INSERT OR REPLACE INTO health VALUES (?1,?2,?3,?4,?5,?6,?7)"));
   ROTA_CHECK(drop_health_.prepare(writer_, "DELETE FROM health WHERE serial<=?1"));
+  ROTA_CHECK(put_secret_.prepare(writer_, "INSERT OR REPLACE INTO secrets VALUES (?1,?2,?3,?4)"));
+  ROTA_CHECK(drop_secret_.prepare(writer_, "DELETE FROM secrets WHERE uid=?1 AND name=?2"));
   ROTA_CHECK(org_.prepare(writer_));
   return close_allocation_.prepare(
       writer_,
@@ -196,6 +204,12 @@ Result<void> SqliteStore::put(const HealthPut& row) {
                          event.text, sqlite::Blob{record});
 }
 
+Result<void> SqliteStore::put(const SecretPut& row) {
+  const StoredSecret& secret = row.secret;
+  return put_secret_.run(secret.uid, secret.name, secret.changed.microseconds,
+                         sqlite::Blob{row.sealed});
+}
+
 Result<Snapshot> SqliteStore::load(std::uint64_t ended_kept, WallTime past_since) {
   Snapshot snapshot;
   ROTA_CHECK(load_jobs(snapshot, ended_kept));
@@ -203,6 +217,7 @@ Result<Snapshot> SqliteStore::load(std::uint64_t ended_kept, WallTime past_since
   ROTA_CHECK(load_requests(snapshot));
   ROTA_CHECK(load_usage(snapshot));
   ROTA_CHECK(load_health(snapshot));
+  ROTA_CHECK(load_secrets(snapshot));
   if (past_since) ROTA_CHECK(load_past(snapshot, past_since));
   ROTA_CHECK(sqlite::load_org(reader_, path_, snapshot));
   return snapshot;
@@ -291,6 +306,17 @@ Result<void> SqliteStore::load_health(Snapshot& snapshot) {
   }
 }
 
+Result<void> SqliteStore::load_secrets(Snapshot& snapshot) {
+  sqlite::Statement secrets;
+  ROTA_CHECK(secrets.prepare(reader_, "SELECT uid, name, changed_us FROM secrets"));
+  for (;;) {
+    ROTA_TRY(const bool more, secrets.step());
+    if (!more) return {};
+    snapshot.secrets.push_back(
+        {static_cast<std::uint32_t>(secrets.integer(0)), secrets.blob(1), {secrets.integer(2)}});
+  }
+}
+
 Result<void> SqliteStore::load_past(Snapshot& snapshot, WallTime since) {
   sqlite::Statement past;
   ROTA_CHECK(past.prepare(reader_,
@@ -318,6 +344,14 @@ Result<std::optional<JobPayload>> SqliteStore::payload(JobId job) {
   if (!found) return std::optional<JobPayload>();
   ROTA_TRY(auto payload, proto::decode<JobPayload>(get_payload_.blob(0)));
   return std::optional<JobPayload>(std::move(payload));
+}
+
+Result<std::optional<std::string>> SqliteStore::secret(std::uint32_t uid, const std::string& name) {
+  sqlite::ResetGuard guard(get_secret_);
+  ROTA_CHECK(get_secret_.bind(uid, name));
+  ROTA_TRY(const bool found, get_secret_.step());
+  if (!found) return std::optional<std::string>();
+  return std::optional<std::string>(get_secret_.blob(0));
 }
 
 }  // namespace

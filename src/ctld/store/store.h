@@ -11,8 +11,8 @@
 
 namespace rota::ctld {
 
-/// What a controller remembers. commit() and probe() are called from one thread at a time, load()
-/// and payload() from another one; the two may overlap.
+/// What a controller remembers. commit() and probe() are called from one thread at a time, load(),
+/// payload() and secret() from another one; the two may overlap.
 class Store {
  public:
   virtual ~Store() = default;
@@ -27,6 +27,8 @@ class Store {
   /// and what was held since `past_since`; never: the past is not asked for.
   virtual Result<Snapshot> load(std::uint64_t ended_kept, WallTime past_since = {}) = 0;
   virtual Result<std::optional<JobPayload>> payload(JobId job) = 0;
+  /// What the user's secret says, sealed as it was put.
+  virtual Result<std::optional<std::string>> secret(std::uint32_t uid, const std::string& name) = 0;
 };
 
 /// The embedded store: one SQLite file in WAL mode with full synchronisation. Creates it, or brings

@@ -16,17 +16,21 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
+#include "gpud/container/enroot_start.h"
 #include "gpud/container/http.h"
 #include "gpud/container/mounts.h"
+#include "gpud/container/program.h"
+#include "gpud/container/store.h"
 #include "gpud/launch/identity.h"
+#include "gpud/launch/secrets.h"
 
 namespace rota::gpud {
 namespace {
 
 constexpr std::size_t said_bytes_max = 4096;
-/// Of the client: what was asked for cannot be had anywhere.
-constexpr int exit_by_job = 3;
 constexpr Duration daemon_patience = std::chrono::minutes(5);
 constexpr int client_patience_ms = 15'000;
 constexpr Duration remove_patience = std::chrono::seconds(30);
@@ -79,10 +83,6 @@ bool same_file(int a, int b) {
          first.st_dev == second.st_dev;
 }
 
-void say(int output, const std::string& text) {
-  static_cast<void>(!::write(output, text.data(), text.size()));
-}
-
 std::string container_path(const ContainerOrder& order, const char* rest = "") {
   return "/containers/" + order.name + rest;
 }
@@ -114,40 +114,26 @@ int docker_start(const ContainerOrder& order, int output) {
   return answer.status == 400 || answer.status == 404 ? exit_by_job : 1;
 }
 
-std::vector<char*> pointers_to(const std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
+bool make_owned(const std::string& path, const Owner& owner) {
+  if (::mkdir(path.c_str(), 0700) != 0) return errno == EEXIST;
+  return ::chown(path.c_str(), owner.uid, owner.gid) == 0;
 }
 
-[[noreturn]] void run_words(const ContainerOrder& order, const std::vector<std::string>& words,
-                            int output) {
-  const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  ::dup2(null.get(), 0);
-  ::dup2(output, 1);
-  ::dup2(output, 2);
-  const auto variables = pointers_to(order.environment);
-  environ = const_cast<char**>(variables.data());  // execvpe looks for PATH there
-  ::execvpe(words.front().c_str(), pointers_to(words).data(), variables.data());
-  say(2, "cannot run " + words.front() + ": " + strerrordesc_np(errno));
-  ::_exit(127);
-}
-
-void fresh_signals() {
-  ::signal(SIGCHLD, SIG_DFL);
-  ::signal(SIGTERM, SIG_DFL);
-  sigset_t none;
-  sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+bool write_file(const std::string& path, const std::string& text) {
+  ::unlink(path.c_str());
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  return file && ::fchmod(file.get(), 0644) == 0 &&
+         ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
 }  // namespace
 
-int Enclosure::bear_inside() const { return ::setns(pid.get(), CLONE_NEWPID) == 0 ? 0 : errno; }
+int Enclosure::bear_inside() const {
+  return !pid || ::setns(pid.get(), CLONE_NEWPID) == 0 ? 0 : errno;
+}
 
 int Enclosure::bear_outside() const {
-  return ::setns(own_pid.get(), CLONE_NEWPID) == 0 ? 0 : errno;
+  return !pid || ::setns(own_pid.get(), CLONE_NEWPID) == 0 ? 0 : errno;
 }
 
 int Enclosure::enter() const {
@@ -162,9 +148,8 @@ int Enclosure::enter() const {
   return 0;
 }
 
-ContainerBox::ContainerBox(const ContainerOrder& order, const ShareOrder& share, Owner owner,
-                           std::vector<std::uint32_t> groups)
-    : order_(order), share_(share), owner_(std::move(owner)), groups_(std::move(groups)) {}
+ContainerBox::ContainerBox(const StepOrder& step, Owner owner, std::vector<std::uint32_t> groups)
+    : step_(step), order_(step.container), owner_(std::move(owner)), groups_(std::move(groups)) {}
 
 std::string ContainerBox::prepare() {
   const std::string& directory = order_.directory;
@@ -174,22 +159,42 @@ std::string ContainerBox::prepare() {
     return failed("make " + directory);
   if (!copy_program(order_.pause_program, directory + '/' + box_pause))
     return failed("copy " + order_.pause_program + " to " + directory);
+  // Seen in every container, whose own files may be closed to us: a tmpfs is put on it.
+  if (has_secret_files(step_.launch.payload.secrets) &&
+      ::mkdir((directory + '/' + box_secrets).c_str(), 0711) != 0 && errno != EEXIST)
+    return failed("make " + directory + '/' + box_secrets);
+  for (const std::string& own : order_.own_directories)
+    if (!make_owned(own, owner_)) return failed("make " + own);
+  // The image's own /etc/rc would run its entry point.
+  if (order_.kind == ContainerKind::enroot &&
+      !write_file(directory + '/' + box_rc, "exec \"$@\"\n"))
+    return failed("write to " + directory);
   door_ = open_door(directory, owner_);
   return door_ ? "" : failed("make the door of the container in " + directory);
 }
 
-void ContainerBox::become_client(int output) const {
+void ContainerBox::become_client(int output, const std::function<int()>& join) const {
   ::setsid();
   fresh_signals();
+  if (!order_.file.empty()) {
+    if (const std::string trouble = import_file(order_, owner_, groups_); !trouble.empty()) {
+      say(output, trouble);
+      ::_exit(exit_by_job);
+    }
+  }
   if (order_.kind == ContainerKind::docker) ::_exit(docker_start(order_, output));
-  if (order_.kind == ContainerKind::enroot && become(owner_.uid, owner_.gid, groups_) != 0) {
+  if (order_.kind == ContainerKind::podman) run_words(order_, order_.start_words, output);
+  // enroot and its hooks are the owner's programs: they have the limits of the job.
+  errno = join();
+  if (errno == 0) errno = become(owner_.uid, owner_.gid, groups_);
+  if (errno != 0) {
     say(output, failed("become uid " + std::to_string(owner_.uid)));
     ::_exit(126);
   }
-  run_words(order_, order_.start_words, output);
+  run_enroot(order_, owner_, step_.share, output);
 }
 
-std::string ContainerBox::start() {
+std::string ContainerBox::start(const std::function<int()>& join) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return failed("make a pipe");
   client_output_.reset(ends[0]);
@@ -197,7 +202,7 @@ std::string ContainerBox::start() {
   const Fd output(ends[1]);
   is_begun_ = true;
   client_ = ::_Fork();
-  if (client_ == 0) become_client(output.get());
+  if (client_ == 0) become_client(output.get(), join);
   return client_ > 0 ? "" : failed("start a process");
 }
 
@@ -229,7 +234,9 @@ bool ContainerBox::was_client(pid_t pid, int status, std::string& trouble, bool&
   if (client_output_) read_client();
   // What it leaves running, such as podman's conmon, may hold the pipe: there is no more to come.
   client_output_.reset();
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) trouble = client_words();
+  // enroot becomes the container: whenever it ends, there is none.
+  const bool is_lost = order_.kind == ContainerKind::enroot;
+  if (is_lost || !WIFEXITED(status) || WEXITSTATUS(status) != 0) trouble = client_words();
   by_node = !WIFEXITED(status) || WEXITSTATUS(status) != exit_by_job;
   return true;
 }
@@ -242,6 +249,8 @@ std::string ContainerBox::answer_door() {
   if (::getsockopt(caller.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 ||
       who.uid != owner_.uid)
     return {};
+  // It is our own child that has become rota-pause; anybody else of the owner's is a stranger.
+  if (order_.kind == ContainerKind::enroot && who.pid != client_) return {};
   caller_ = std::move(caller);
   return adopt(who.pid);
 }
@@ -262,9 +271,12 @@ std::string ContainerBox::open_namespaces(pid_t pid) {
   if (!in.user || !in.net || !in.mnt || !in.pid || !in.ipc || !in.uts || !own_user || !own_net ||
       !own_mnt)
     return failed("see the container's namespaces");
+  in.init = pid;
+  if (same_file(in.pid.get(), in.own_pid.get())) in.pid.reset();
   const bool own_users = same_file(in.user.get(), own_user.get());
   // Anybody can make namespaces below a user namespace of their own, and call from there. Only the
-  // runtimes that we asked make one of mounts without it. What we do as root happens only there.
+  // runtimes that we asked make one of mounts without it. What we do as root happens only there;
+  // with enroot nothing is: whoever goes in has become the owner before.
   if (order_.kind != ContainerKind::enroot && !own_users)
     return "the container has a user namespace of its own, which is not supported";
   if (same_file(in.mnt.get(), own_mnt.get()))
@@ -279,19 +291,47 @@ std::string ContainerBox::adopt(pid_t pid) {
   // Nobody else can come any more, nor find out where to.
   ::unlink((order_.directory + '/' + box_door).c_str());
   door_.reset();
-  if (order_.kind != ContainerKind::enroot) {
-    if (std::string trouble = furnish(order_, share_, owner_, groups_, enclosure_.mnt.get());
-        !trouble.empty())
-      return trouble;
+  std::string trouble;
+  if (order_.kind == ContainerKind::enroot) {
+    trouble = furnish_as_owner(step_.share, owner_, groups_, pid);
+  } else {
+    SecretTrees secrets;
+    trouble = secrets.open(step_.launch.payload.secrets, step_.launch.secrets, owner_);
+    if (trouble.empty())
+      trouble = furnish(order_, step_.share, secrets, owner_, groups_, enclosure_.mnt.get());
   }
+  if (!trouble.empty()) return trouble;
   init_ = pid;
   return {};
+}
+
+std::string ContainerBox::store(std::uint32_t umask, const std::function<int()>& join) const {
+  if (!is_up() || (order_.keep.empty() && order_.save.empty())) return {};
+  return store_files(order_, owner_, groups_, umask, join);
+}
+
+std::vector<std::string> ContainerBox::environment() const {
+  std::vector<std::string> variables;
+  if (order_.kind != ContainerKind::enroot || !is_up()) return variables;
+  const std::string text = file_read("/proc/" + std::to_string(init_) + "/environ");
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\0', at), text.size());
+    variables.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return variables;
+}
+
+/// All of what enroot has begun: nothing of it is of use without the container.
+void ContainerBox::end_group() const {
+  if (client_ > 0) ::kill(-client_, SIGKILL);
 }
 
 /// An engine goes on with what it was asked for, whether or not somebody waits for its answer: what
 /// it has not made yet could not be removed.
 void ContainerBox::end_client() {
   if (client_ <= 0) return;
+  if (order_.kind == ContainerKind::enroot) end_group();
   const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, client_, 0)));
   pollfd wait{.fd = process.get(), .events = POLLIN, .revents = 0};
   if (::poll(&wait, 1, client_patience_ms) <= 0) ::kill(client_, SIGKILL);
@@ -318,9 +358,22 @@ std::string ContainerBox::remove() {
     if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
       trouble = order_.remove_words.front() + " could not remove it";
   }
+  if (is_begun_) remove_import(order_);
+  if (is_begun_ && !order_.root.empty() && order_.keep.empty()) {
+    // Its directories are the owner's; the libraries's way holds on to what it has opened.
+    std::error_code error;
+    std::filesystem::remove_all(order_.root, error);
+    if (error) trouble = "cannot remove " + order_.root + ": " + error.message();
+  }
+  if (is_begun_ && order_.is_fresh) {  // what was kept before
+    std::error_code ignored;
+    const std::string beside = order_.root.substr(0, order_.root.rfind('/') + 1);
+    std::filesystem::remove_all(beside + order_.name + ".old", ignored);
+  }
   is_begun_ = false;
-  for (const char* name : {box_door, box_pause, box_script})
+  for (const char* name : {box_door, box_pause, box_script, box_rc})
     ::unlink((order_.directory + '/' + name).c_str());
+  ::rmdir((order_.directory + '/' + box_secrets).c_str());
   ::rmdir(order_.directory.c_str());
   return trouble;
 }

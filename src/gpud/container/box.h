@@ -8,21 +8,24 @@
 #include <sys/types.h>
 
 #include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "gpud/container/order.h"
 #include "gpud/launch/file.h"
-#include "gpud/share/order.h"
+#include "gpud/launch/order.h"
 #include "model/job.h"
 
 namespace rota::gpud {
 
 /// The way into a container: descriptors of its namespaces, for our children.
 struct Enclosure {
+  pid_t init = 0;
   Fd user;  // these two only where they differ from ours
   Fd net;
-  Fd mnt, pid, ipc, uts, cgroup;
+  Fd mnt, ipc, uts, cgroup;
+  Fd pid;      // not ours, else none
   Fd own_pid;  // ours
 
   /// Children from now on are born into the container's process namespace, or again into ours. 0 or
@@ -35,15 +38,15 @@ struct Enclosure {
 
 class ContainerBox {
  public:
-  /// Keeps both orders; `share` is looked at when the container is there.
-  ContainerBox(const ContainerOrder& order, const ShareOrder& share, Owner owner,
-               std::vector<std::uint32_t> groups);
+  /// Keeps the order; its shares and secrets are looked at when the container is there.
+  ContainerBox(const StepOrder& step, Owner owner, std::vector<std::uint32_t> groups);
 
   /// Makes the run's directory with the door; before the script is written. One sentence when that
   /// fails, "" when all is well. The same for the others.
   std::string prepare();
-  /// Begins to start the container. Until is_up(), wait for doorbell() and for the client's end.
-  std::string start();
+  /// Begins to start the container; what runs as the owner is put into the run's cgroup by `join`
+  /// (0 or errno). Until is_up(), wait for doorbell() and for the client's end.
+  std::string start(const std::function<int()>& join);
   /// To poll; -1: nothing is waited for.
   int doorbell() const { return is_up() ? -1 : door_.get(); }
   int client_output() const { return client_output_.get(); }
@@ -56,7 +59,11 @@ class ContainerBox {
 
   bool is_up() const { return init_ > 0; }
   pid_t init() const { return init_; }
+  /// What enroot, its hooks and the image have set for whoever runs in there.
+  std::vector<std::string> environment() const;
   pid_t client() const { return client_; }
+  /// Its files, to where they are wanted, while it is up.
+  std::string store(std::uint32_t umask, const std::function<int()>& join) const;
   const Enclosure& enclosure() const { return enclosure_; }
 
   /// Ends the container with all that is in it, and waits until nothing is left of it.
@@ -67,10 +74,11 @@ class ContainerBox {
   std::string open_namespaces(pid_t pid);
   std::string client_words() const;
   void end_client();
-  [[noreturn]] void become_client(int output) const;
+  void end_group() const;
+  [[noreturn]] void become_client(int output, const std::function<int()>& join) const;
 
-  const ContainerOrder& order_;
-  const ShareOrder& share_;
+  const StepOrder& step_;
+  const ContainerOrder& order_;  // of it
   Owner owner_;
   std::vector<std::uint32_t> groups_;
   Fd door_;

@@ -11,6 +11,7 @@
 #include "common/format.h"
 #include "gpud/container/engine.h"
 #include "gpud/container/http.h"
+#include "gpud/container/logins.h"
 #include "net/wakeup.h"
 
 namespace rota::gpud {
@@ -105,8 +106,11 @@ class Exchange {
   std::string path_;
 };
 
-std::string request_line(std::string_view method, std::string_view path) {
-  return format("{} {} HTTP/1.0\r\nHost: docker\r\nContent-Length: 0\r\n\r\n", method, path);
+/// `header`: one more line, with its end; "": none.
+std::string request_line(std::string_view method, std::string_view path,
+                         std::string_view header = {}) {
+  return format("{} {} HTTP/1.0\r\nHost: docker\r\n{}Content-Length: 0\r\n\r\n", method, path,
+                header);
 }
 
 class DockerImages : public ImageEngine {
@@ -124,7 +128,8 @@ class DockerImages : public ImageEngine {
     co_return std::optional<ImageFacts>(*std::move(facts));
   }
 
-  awaitable<Result<void>> pull(std::string name, std::function<void(unsigned)> percent) override {
+  awaitable<Result<void>> pull(std::string name, proto::RegistryLogin login,
+                               std::function<void(unsigned)> percent) override {
     PullProgress progress;
     const std::string path = format("/images/create?fromImage={}&tag={}",
                                     in_url(image_repository(name)), in_url(image_tag(name)));
@@ -133,11 +138,32 @@ class DockerImages : public ImageEngine {
       percent(progress.percent());
     };
     Exchange exchange(executor_, options_.docker_socket);
-    auto answer = co_await exchange.run(request_line("POST", path), options_.pull_silence, heard);
+    std::string request = request_line("POST", path, docker_login_header(login, name));
+    auto answer = co_await exchange.run(std::move(request), options_.pull_silence, heard);
     if (!answer) co_return std::move(answer).error();
     if (answer->status != 200) co_return pull_error(message_of(*answer));
     if (!progress.trouble().empty()) co_return pull_error(progress.trouble());
     co_return Result<void>();
+  }
+
+  awaitable<Result<void>> remove(std::string name) override {
+    auto answer = co_await call("DELETE", format("/images/{}", in_url(name)));
+    if (!answer) co_return std::move(answer).error();
+    if (answer->status != 200 && answer->status != 404)
+      co_return Error{Errc::io_failed, escaped(message_of(*answer))};
+    co_return Result<void>();
+  }
+
+  awaitable<Result<std::string>> directory() override {
+    auto answer = co_await call("GET", "/info");
+    if (!answer) co_return std::move(answer).error();
+    error_code error;
+    const boost::json::value info = boost::json::parse(answer->body, error);
+    const auto* object = error ? nullptr : info.if_object();
+    const auto* root = object == nullptr ? nullptr : object->if_contains("DockerRootDir");
+    if (root == nullptr || !root->is_string())
+      co_return Error{Errc::malformed, "dockerd does not say where its images are"};
+    co_return std::string(root->get_string());
   }
 
   awaitable<Result<void>> sweep(
@@ -150,10 +176,27 @@ class DockerImages : public ImageEngine {
       auto removed = co_await call("DELETE", format("/containers/{}?force=true&v=true", name));
       if (!removed) co_return std::move(removed).error();
     }
-    co_return Result<void>();
+    co_return co_await sweep_images(is_wanted);
   }
 
  private:
+  /// Those that we made: of runs that are over, and more of a user than may be kept.
+  awaitable<Result<void>> sweep_images(std::function<bool(const std::string&)> is_wanted) {
+    std::vector<OwnImage> images;
+    for (const std::string_view name : {file_images, kept_images}) {
+      const std::string filter = format(R"({{"reference":["{}"]}})", name);
+      auto answer = co_await call("GET", format("/images/json?filters={}", in_url(filter)));
+      if (!answer) co_return std::move(answer).error();
+      for (OwnImage& image : own_images(answer->body)) images.push_back(std::move(image));
+    }
+    for (const std::string& name :
+         unwanted_images(std::move(images), options_.node, options_.kept_max, is_wanted)) {
+      auto removed = co_await call("DELETE", format("/images/{}", in_url(name)));
+      if (!removed) co_return std::move(removed).error();
+    }
+    co_return Result<void>();
+  }
+
   awaitable<Result<HttpAnswer>> call(std::string_view method, std::string path) {
     Exchange exchange(executor_, options_.docker_socket);
     co_return co_await exchange.run(request_line(method, path), options_.call_limit, nullptr);

@@ -2,6 +2,8 @@
 #include "gpud/container/engine.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "common/escape.h"
 #include "common/format.h"
@@ -12,6 +14,24 @@ namespace rota::gpud {
 /// Engines take letters, digits, '_', '.' and '-'. A node's name has nothing else.
 std::string container_prefix(const std::string& node) { return format("rota-{}.", node); }
 
+std::vector<std::string> unwanted_images(
+    std::vector<OwnImage> images, const std::string& node, std::uint64_t kept_max,
+    const std::function<bool(const std::string& container)>& is_wanted) {
+  std::vector<std::string> names;
+  std::ranges::sort(images, std::greater{}, &OwnImage::created);
+  std::map<std::string, std::uint64_t> kept;  // by the user's number
+  for (const OwnImage& image : images) {
+    const std::string_view repository = image_repository(image.name);
+    const std::string tag(image_tag(image.name));
+    if (repository.ends_with(kept_images) && ++kept[tag.substr(0, tag.find('.'))] > kept_max)
+      names.push_back(image.name);
+    if (repository.ends_with(file_images) && tag.starts_with(container_prefix(node)) &&
+        !is_wanted(tag))
+      names.push_back(image.name);
+  }
+  return names;
+}
+
 Error pull_error(std::string words) {
   const std::string lower = lower_case(words);
   const auto says = [&lower](std::initializer_list<std::string_view> parts) {
@@ -20,11 +40,16 @@ Error pull_error(std::string words) {
   };
   Errc code = Errc::io_failed;
   if (says({"not found", "manifest unknown", "name unknown", "does not exist", "no such image",
-            "invalid reference", "repository name must", "short-name"}))
+            "invalid reference", "repository name", "short-name"}))
     code = Errc::not_found;
-  else if (says({"unauthorized", "denied", "authentication required", "forbidden"}))
+  else if (says({"unauthorized", "denied", "authentication required", "forbidden",
+                 "no basic auth credentials", "invalid username/password"}))
     code = Errc::denied;
   return {code, escaped(words)};
+}
+
+boost::asio::awaitable<Result<std::string>> ImageEngine::directory() {
+  co_return Error{Errc::unsupported, "it does not say where its images are"};
 }
 
 std::vector<std::string> podman_words(const std::string& program) {

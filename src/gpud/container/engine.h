@@ -1,4 +1,4 @@
-// gpud/container/engine.h - the images of one container engine: looked up and pulled.
+// gpud/container/engine.h - the images of one container engine: looked up, pulled and removed.
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -10,6 +10,8 @@
 #include "common/result.h"
 #include "common/time.h"
 #include "gpud/container/image.h"
+#include "gpud/launch/order.h"
+#include "proto/messages.h"
 
 namespace rota::gpud {
 
@@ -20,21 +22,32 @@ class ImageEngine {
 
   /// The image, if the node has it.
   virtual boost::asio::awaitable<Result<std::optional<ImageFacts>>> find(std::string name) = 0;
-  /// Has it brought from its registry; `percent` hears how far that is. An error has the registry's
-  /// own words, with Errc::not_found or Errc::denied where trying again would not help.
-  virtual boost::asio::awaitable<Result<void>> pull(std::string name,
+  /// Has it brought from its registry, which is asked as `login` says even when the image is there;
+  /// `percent` hears how far that is. An error has the registry's own words, with Errc::not_found
+  /// or Errc::denied where trying again would not help.
+  virtual boost::asio::awaitable<Result<void>> pull(std::string name, proto::RegistryLogin login,
                                                     std::function<void(unsigned)> percent) = 0;
+  /// Takes the name from the image, which goes with its last name. Good when there is no such name;
+  /// an error when a container needs it.
+  virtual boost::asio::awaitable<Result<void>> remove(std::string name) = 0;
+  /// Where on this host the images are; an error: that cannot be told.
+  virtual boost::asio::awaitable<Result<std::string>> directory();
   /// Ends and removes every container of ours for which `is_wanted` says no, by its name.
   virtual boost::asio::awaitable<Result<void>> sweep(
       std::function<bool(const std::string& container)> is_wanted) = 0;
 };
 
 struct EngineOptions {
-  std::string node;                                 // our containers' names begin with rota-NODE.
-  std::string docker_socket;                        // "": no docker
-  std::string podman;                               // "": no podman
-  Duration call_limit = std::chrono::seconds(60);   // of a question
-  Duration pull_limit = std::chrono::minutes(60);   // of a pull
+  std::string node;           // our containers' names begin with rota-NODE.
+  std::string docker_socket;  // "": no docker
+  std::string podman;         // "": no podman
+  std::string enroot;         // "": no enroot
+  std::string enroot_dir;
+  std::uint64_t kept_max = 10;  // containers of a user
+  Owner enroot_account;         // who imports its images
+  std::function<boost::asio::awaitable<Result<std::string>>(UserOrder)> run_as;  // of Steps
+  Duration call_limit = std::chrono::seconds(60);                                // of a question
+  Duration pull_limit = std::chrono::minutes(60);                                // of a pull
   Duration pull_silence = std::chrono::minutes(5);  // without a word of its progress
 };
 
@@ -42,6 +55,15 @@ std::unique_ptr<ImageEngine> docker_images(boost::asio::any_io_executor executor
                                            EngineOptions options);
 std::unique_ptr<ImageEngine> podman_images(boost::asio::any_io_executor executor,
                                            EngineOptions options);
+
+std::unique_ptr<ImageEngine> enroot_images(boost::asio::any_io_executor executor,
+                                           EngineOptions options);
+
+/// Which of the images that we made are to go: those for a run's container that `is_wanted` says no
+/// to, and of each user's the oldest beyond `kept_max`.
+std::vector<std::string> unwanted_images(
+    std::vector<OwnImage> images, const std::string& node, std::uint64_t kept_max,
+    const std::function<bool(const std::string& container)>& is_wanted);
 
 /// "rota-NODE." with which the names of a node's containers begin, and all of it for a run.
 std::string container_prefix(const std::string& node);

@@ -1,13 +1,17 @@
-// gpud/container/host.cpp - looks for engines: a socket of dockerd, a program of podman's.
+// gpud/container/host.cpp - looks for engines: a socket of dockerd, programs of podman and enroot.
 #include "gpud/container/host.h"
 
 #include <limits.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 
 #include "common/format.h"
 #include "common/log.h"
@@ -73,6 +77,33 @@ std::vector<std::string> ulimits() {
   return limits;
 }
 
+bool make_place(const std::string& path, mode_t mode) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  return !error && ::chmod(path.c_str(), mode) == 0;
+}
+
+/// With an account to import images and a place to keep them, or not at all.
+void find_enroot(const Config& config, ContainerFacts& facts) {
+  const std::string program = program_path(config.node_enroot);
+  if (program.empty()) return;
+  const passwd* const account = ::getpwnam(config.node_enroot_user.c_str());
+  if (account == nullptr)
+    return log::warning("enroot is not used: there is no account '{}' (node.enroot_user)",
+                        config.node_enroot_user);
+  facts.enroot_account.uid = account->pw_uid;
+  facts.enroot_account.gid = account->pw_gid;
+  facts.enroot_account.user = config.node_enroot_user;
+  const std::string& place = facts.enroot_dir;
+  for (const auto& [path, mode] :
+       {std::pair(place, 0711), std::pair(place + "/images", 0755),
+        std::pair(place + "/import", 0711), std::pair(place + "/data", 0711),
+        std::pair(place + "/run", 0711)})
+    if (!make_place(path, static_cast<mode_t>(mode)))
+      return log::warning("enroot is not used: cannot make {}: {}", path, strerrordesc_np(errno));
+  facts.enroot = program;
+}
+
 Result<std::vector<ContainerMount>> site_mounts(std::string_view list) {
   std::vector<ContainerMount> mounts;
   while (!list.empty()) {
@@ -92,10 +123,13 @@ Result<std::vector<ContainerMount>> site_mounts(std::string_view list) {
 
 }  // namespace
 
-Result<ContainerFacts> container_facts(const Config& config) {
+Result<ContainerFacts> container_facts(const Config& config, const std::string& spool_dir) {
   ContainerFacts facts;
   if (is_socket(config.node_docker_socket)) facts.docker_socket = config.node_docker_socket;
   facts.podman = program_path(config.node_podman);
+  facts.enroot_dir =
+      config.node_enroot_dir.empty() ? spool_dir + "/enroot" : config.node_enroot_dir;
+  if (::geteuid() == 0) find_enroot(config, facts);
   facts.pause_program = pause_program();
   facts.ulimits = ulimits();
   facts.gpus = config.node_container_gpus;
@@ -103,16 +137,23 @@ Result<ContainerFacts> container_facts(const Config& config) {
   facts.private_network = config.node_container_network == "none";
   facts.private_ipc = config.node_container_ipc == "private";
   facts.start_limit = config.node_container_start_limit;
+  facts.save_limit = config.node_container_save_limit;
+  facts.data = config.data;
   ROTA_TRY(facts.mounts, site_mounts(config.node_container_mounts));
   const std::string& wish = config.node_container_runtime;
   facts.runtime = wish;
   if (wish == "auto")
-    facts.runtime = !facts.docker_socket.empty() ? "docker" : !facts.podman.empty() ? "podman" : "";
+    facts.runtime = !facts.enroot.empty()          ? "enroot"
+                    : !facts.docker_socket.empty() ? "docker"
+                    : !facts.podman.empty()        ? "podman"
+                                                   : "";
   // dockerd may come up after us; what it is asked for then will tell.
   if (wish == "docker" && facts.docker_socket.empty())
     facts.docker_socket = config.node_docker_socket;
   if (wish == "podman" && facts.podman.empty())
     log::warning("node.container_runtime is podman, but there is no '{}'", config.node_podman);
+  if (wish == "enroot" && facts.enroot.empty())
+    log::warning("node.container_runtime is enroot, but '{}' cannot be used", config.node_enroot);
   if (!facts.runtime.empty() && facts.runtime != "none")
     log::info("images are run by {}", facts.runtime);
   return facts;

@@ -6,8 +6,8 @@
 
 namespace rota::gpud {
 
-/// From the configuration and from what is installed. Fails when the configuration names what
-/// cannot be used.
-Result<ContainerFacts> container_facts(const Config& config);
+/// From the configuration and from what is installed; makes enroot's directories. Fails when the
+/// configuration names what cannot be used.
+Result<ContainerFacts> container_facts(const Config& config, const std::string& spool_dir);
 
 }  // namespace rota::gpud

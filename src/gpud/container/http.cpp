@@ -1,6 +1,7 @@
 // gpud/container/http.cpp - HTTP/1.0: the daemon closes behind its answer, so its end is the end.
 #include "gpud/container/http.h"
 
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -66,27 +67,78 @@ void take_answer(const std::string& bytes, HttpAnswer& answer) {
   answer.body = bytes.substr(head + 4);
 }
 
-}  // namespace
-
-HttpAnswer http_call(const std::string& socket, const std::string& method, const std::string& path,
-                     const std::string& body, Duration patience) {
-  HttpAnswer answer;
-  const Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+/// Connects and sends the head of a request, to which `more` belongs; the body is the caller's.
+bool begin_call(const std::string& socket, const std::string& what, const std::string& more,
+                Duration patience, Fd& fd, HttpAnswer& answer) {
+  fd.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(patience).count();
   const timeval limit{.tv_sec = us / 1'000'000, .tv_usec = us % 1'000'000};
   if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0 ||
       ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0 ||
       !connect_to(fd, socket)) {
     answer.trouble = system_trouble("cannot reach " + socket);
-    return answer;
+    return false;
   }
-  std::string request = method + ' ' + path + " HTTP/1.0\r\nHost: docker\r\n";
+  if (send_all(fd.get(), what + " HTTP/1.0\r\nHost: docker\r\n" + more + "\r\n")) return true;
+  answer.trouble = system_trouble(socket);
+  return false;
+}
+
+}  // namespace
+
+HttpAnswer http_call(const std::string& socket, const std::string& method, const std::string& path,
+                     const std::string& body, Duration patience) {
+  HttpAnswer answer;
+  Fd fd;
+  std::string head;
   if (!body.empty())
-    request +=
+    head =
         "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
-  request += "\r\n" + body;
   std::string bytes;
-  if (!send_all(fd.get(), request) || !receive_all(fd.get(), bytes))
+  if (!begin_call(socket, method + ' ' + path, head, patience, fd, answer)) return answer;
+  if (!send_all(fd.get(), body) || !receive_all(fd.get(), bytes))
+    answer.trouble = system_trouble(socket);
+  else
+    take_answer(bytes, answer);
+  return answer;
+}
+
+HttpAnswer http_begin(const std::string& socket, const std::string& path, Fd& stream,
+                      Duration patience) {
+  HttpAnswer answer;
+  if (!begin_call(socket, "GET " + path, {}, patience, stream, answer)) return answer;
+  std::string bytes;
+  while (bytes.find("\r\n\r\n") == std::string::npos) {
+    char part[4096];
+    const ssize_t got = ::recv(stream.get(), part, sizeof part, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) answer.trouble = system_trouble(socket);
+    if (got <= 0 || bytes.size() > answer_bytes_max) break;
+    bytes.append(part, static_cast<std::size_t>(got));
+  }
+  if (!answer.trouble.empty()) return answer;
+  take_answer(bytes, answer);
+  if (answer.status != 200 && answer.trouble.empty()) receive_all(stream.get(), answer.body);
+  return answer;
+}
+
+HttpAnswer http_send(const std::string& socket, const std::string& path, int file,
+                     std::uint64_t size, Duration patience) {
+  HttpAnswer answer;
+  Fd fd;
+  const std::string head =
+      "Content-Type: application/x-tar\r\nContent-Length: " + std::to_string(size) + "\r\n";
+  if (!begin_call(socket, "POST " + path, head, patience, fd, answer)) return answer;
+  // One that refuses the archive in the middle says why, and reads no more.
+  off_t at = 0;
+  while (at < static_cast<off_t>(size)) {
+    const ssize_t sent = ::sendfile(fd.get(), file, &at,
+                                    static_cast<std::size_t>(size) - static_cast<std::size_t>(at));
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) break;
+  }
+  std::string bytes;
+  if (!receive_all(fd.get(), bytes))
     answer.trouble = system_trouble(socket);
   else
     take_answer(bytes, answer);

@@ -7,6 +7,7 @@
 
 #include "common/escape.h"
 #include "common/format.h"
+#include "common/units.h"
 
 namespace rota::gpud {
 namespace {
@@ -82,6 +83,19 @@ std::string pinned_image(std::string_view name, std::string_view digest) {
   return std::string(digest);
 }
 
+/// podman would look for a name without a registry in those that it knows.
+std::string file_image(ContainerKind kind, const std::string& container) {
+  return format("{}{}:{}", kind == ContainerKind::podman ? "localhost/" : "", file_images,
+                container);
+}
+
+std::string kept_image(ContainerKind kind, std::uint32_t uid, const std::string& name) {
+  return format("{}{}:{}.{}", kind == ContainerKind::podman ? "localhost/" : "", kept_images, uid,
+                name);
+}
+
+std::string kept_root(const std::string& name) { return "kept." + name; }
+
 Result<ImageFacts> image_facts(std::string_view text, std::string_view name) {
   boost::system::error_code error;
   const json::value document = json::parse(json::string_view(text.data(), text.size()), error);
@@ -96,8 +110,12 @@ Result<ImageFacts> image_facts(std::string_view text, std::string_view name) {
   facts.id = text_at(*image, "Id");
   if (!facts.id.starts_with("sha256:")) facts.id = "sha256:" + facts.id;
   facts.digest = facts.id;
-  for (const std::string& each : words_at(*image, "RepoDigests"))
-    if (is_same_repository(image_repository(each), image_repository(name))) facts.digest = each;
+  for (const std::string& each : words_at(*image, "RepoDigests")) {
+    if (!is_same_repository(image_repository(each), image_repository(name))) continue;
+    facts.digest = each;
+    // An image may have two digests in one repository: then the one counts that was asked for.
+    if (image_tag(each) == image_tag(name)) break;
+  }
   facts.environment = words_at(*config, "Env");
   std::erase_if(facts.environment, [](const std::string& variable) {
     const std::size_t equals = variable.find('=');
@@ -108,6 +126,20 @@ Result<ImageFacts> image_facts(std::string_view text, std::string_view name) {
   facts.workdir = text_at(*config, "WorkingDir");
   facts.size_bytes = number_at(*image, "Size");
   return facts;
+}
+
+std::vector<OwnImage> own_images(std::string_view text) {
+  std::vector<OwnImage> images;
+  boost::system::error_code error;
+  const json::value document = json::parse(json::string_view(text.data(), text.size()), error);
+  const json::array* list = error ? nullptr : document.if_array();
+  if (list == nullptr) return images;
+  for (const json::value& item : *list)
+    for (const char* key : {"RepoTags", "Names"})  // dockerd's, podman's
+      for (const std::string& name : words_at(item, key))
+        if (name.find(ContainerBounds::own_images) != std::string::npos)
+          images.push_back({name, static_cast<std::int64_t>(number_at(item, "Created"))});
+  return images;
 }
 
 PullProgress::Layer& PullProgress::layer(std::string_view id) {
@@ -121,7 +153,10 @@ void PullProgress::take(std::string_view text) {
   rest_ += text;
   std::size_t at = 0;
   for (std::size_t end; (end = rest_.find('\n', at)) != std::string::npos; at = end + 1)
-    take_line(std::string_view(rest_).substr(at, end - at));
+    if (const auto line = std::string_view(rest_).substr(at, end - at); of_ == Of::docker)
+      take_line(line);
+    else
+      take_drawn(line);
   rest_.erase(0, at);
   if (rest_.size() > line_bytes_max) rest_.clear();
 }
@@ -146,6 +181,30 @@ void PullProgress::take_line(std::string_view line) {
     one.loaded = number_at(*detail, "current");
     one.total = std::max(one.total, number_at(*detail, "total"));
   }
+}
+
+/// "Copying blob ca7703c792d5 [====>---] 4.0MiB / 5.0MiB", "Copying blob ca7703c792d5 done", with
+/// the terminal's orders to draw over what is there before it.
+void PullProgress::take_drawn(std::string_view line) {
+  constexpr std::string_view begin = "Copying blob ";
+  const std::size_t at = line.find(begin);
+  if (at == std::string_view::npos) return;
+  line.remove_prefix(at + begin.size());
+  const std::string_view id = line.substr(0, line.find(' '));
+  line.remove_prefix(id.size());
+  const std::size_t bar = line.rfind("] "), slash = line.rfind(" / ");
+  const bool is_done = line.starts_with(" done") || line.starts_with(" skipped");
+  if (!is_done && (bar == std::string_view::npos || slash == std::string_view::npos || slash < bar))
+    return;
+  Layer& one = layer(id);
+  one.is_done = one.is_done || is_done;
+  if (is_done) return;
+  const std::string_view total = line.substr(slash + 3);
+  const auto loaded_bytes = size_parse(line.substr(bar + 2, slash - bar - 2));
+  const auto total_bytes = size_parse(total.substr(0, total.find_first_of(" \r|")));
+  if (!loaded_bytes || !total_bytes) return;
+  one.loaded = *loaded_bytes;
+  one.total = std::max(one.total, *total_bytes);
 }
 
 unsigned PullProgress::percent() const {

@@ -34,9 +34,29 @@ std::string_view image_tag(std::string_view name);
 /// The same repository at exactly this digest; the digest alone if it is no registry's.
 std::string pinned_image(std::string_view name, std::string_view digest);
 
-/// How far a pull has come, from the lines that dockerd sends while it works.
+/// What jobs have made themselves, under names that no job can ask for: an archive of the owner's,
+/// for one run, and files that are kept for the owner's next job.
+std::string file_image(ContainerKind kind, const std::string& container);
+std::string kept_image(ContainerKind kind, std::uint32_t uid, const std::string& name);
+inline constexpr std::string_view file_images = "rota-own-file";
+inline constexpr std::string_view kept_images = "rota-own-kept";
+/// enroot's: the directory of that name beside those of the owner's runs.
+std::string kept_root(const std::string& name);
+
+/// One of these on the node, as an engine lists it.
+struct OwnImage {
+  std::string name;
+  std::int64_t created = 0;
+};
+/// From dockerd's or podman's list of images; others in it are left out.
+std::vector<OwnImage> own_images(std::string_view json);
+
+/// How far a pull has come, from the lines that dockerd sends while it works, or those that podman
+/// draws on a terminal.
 class PullProgress {
  public:
+  enum class Of : std::uint8_t { docker, podman };
+  explicit PullProgress(Of of = Of::docker) : of_(of) {}
   /// Takes what has come of the stream; the rest of a line may follow.
   void take(std::string_view text);
   /// In percent of the bytes that are known to be needed.
@@ -46,6 +66,7 @@ class PullProgress {
 
  private:
   void take_line(std::string_view line);
+  void take_drawn(std::string_view line);
 
   struct Layer {
     std::string id;
@@ -55,6 +76,7 @@ class PullProgress {
   };
   Layer& layer(std::string_view id);
 
+  Of of_;
   std::vector<Layer> layers_;
   std::string rest_;
   std::string trouble_;

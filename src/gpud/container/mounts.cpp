@@ -8,6 +8,7 @@
 #include "gpud/container/mounts.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/openat2.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -67,8 +68,8 @@ int may_read(int fd) {
   return ::faccessat(fd, "", wanted, AT_EMPTY_PATH | AT_EACCESS) == 0 ? 0 : errno;
 }
 
-[[noreturn]] void open_as_owner(const ContainerOrder& order, const Owner& owner,
-                                const std::vector<std::uint32_t>& groups, int socket) {
+[[noreturn]] void open_all_as_owner(const ContainerOrder& order, const Owner& owner,
+                                    const std::vector<std::uint32_t>& groups, int socket) {
   const int refused = become(owner.uid, owner.gid, groups);
   for (const ContainerMount& mount : order.mounts) {
     const Fd fd(refused == 0 ? ::open(mount.source.c_str(), O_PATH | O_CLOEXEC) : -1);
@@ -110,6 +111,10 @@ std::string no_mount(const ContainerMount& mount, const std::string& why) {
   return "cannot mount '" + mount.source + "' at '" + mount.target + "': " + why;
 }
 
+std::string not_for(const ContainerMount& mount, const Owner& owner, int error) {
+  return no_mount(mount, std::string(strerrordesc_np(error)) + " for " + owner.user.str());
+}
+
 std::string open_sources(const ContainerOrder& order, const Owner& owner,
                          const std::vector<std::uint32_t>& groups, std::vector<Source>& sources) {
   int ends[2];
@@ -120,15 +125,14 @@ std::string open_sources(const ContainerOrder& order, const Owner& owner,
   const timeval patience{.tv_sec = 30, .tv_usec = 0};
   ::setsockopt(ours.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   const pid_t pid = ::_Fork();
-  if (pid == 0) open_as_owner(order, owner, groups, theirs.get());
+  if (pid == 0) open_all_as_owner(order, owner, groups, theirs.get());
   theirs.reset();
   if (pid < 0) return std::string("cannot start a process: ") + strerrordesc_np(errno);
   std::string trouble;
   for (const ContainerMount& mount : order.mounts) {
     sources.push_back(receive_source(ours.get()));
     if (sources.back().error == 0) continue;
-    trouble = no_mount(
-        mount, std::string(strerrordesc_np(sources.back().error)) + " for " + owner.user.str());
+    trouble = not_for(mount, owner, sources.back().error);
     break;
   }
   // It may hang in a file system that does not answer; it is waited for with all our children.
@@ -200,12 +204,16 @@ void add_line(int root, const char* path, const std::string& line, int field,
   static_cast<void>(!::write(file.get(), addition.data(), addition.size()));
 }
 
-std::string furnish_inside(const ContainerOrder& order, const ShareTrees& share, const Owner& owner,
+std::string furnish_inside(const ContainerOrder& order, const ShareTrees& share,
+                           const SecretTrees& secrets, const Owner& owner,
                            const std::vector<Source>& sources, int mount_namespace) {
+  const Fd self(::open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (::setns(mount_namespace, CLONE_NEWNS) != 0)
     return std::string("cannot enter the container: ") + strerrordesc_np(errno);
   ::umask(022);
   const Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (const int error = close_devices(root.get(), self.get()))
+    return std::string("cannot close the image's device files: ") + strerrordesc_np(error);
   // All places first, while nothing but the container's own files is there to be written to.
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const ContainerMount& mount = order.mounts[i];
@@ -213,18 +221,21 @@ std::string furnish_inside(const ContainerOrder& order, const ShareTrees& share,
       return no_mount(mount, std::string("the place in the container cannot be made: ") +
                                  strerrordesc_np(error));
   }
+  if (std::string trouble = secrets.make_places(root.get()); !trouble.empty()) return trouble;
   add_line(root.get(), "etc/passwd", order.passwd_line, 2, std::to_string(owner.uid));
   add_line(root.get(), "etc/group", order.group_line, 2, std::to_string(owner.gid));
   for (std::size_t i = 0; i < sources.size(); ++i)
     if (std::string trouble = attach(root.get(), order.mounts[i], sources[i]); !trouble.empty())
       return trouble;
+  if (std::string trouble = secrets.attach(root.get()); !trouble.empty()) return trouble;
   // Last, so that it stands before whatever was mounted.
   return share.attach(root.get());
 }
 
 }  // namespace
 
-std::string furnish(const ContainerOrder& order, const ShareOrder& share, const Owner& owner,
+std::string furnish(const ContainerOrder& order, const ShareOrder& share,
+                    const SecretTrees& secrets, const Owner& owner,
                     const std::vector<std::uint32_t>& groups, int mount_namespace) {
   std::vector<Source> sources;
   if (!order.mounts.empty()) {
@@ -236,6 +247,43 @@ std::string furnish(const ContainerOrder& order, const ShareOrder& share, const 
   }
   ShareTrees shim;
   if (std::string trouble = shim.open(share); !trouble.empty()) return trouble;
+  return furnish_by(
+      [&] { return furnish_inside(order, shim, secrets, owner, sources, mount_namespace); });
+}
+
+std::string no_reading(const ContainerMount& mount, const Owner& owner) {
+  const Fd fd(::open(mount.source.c_str(), O_PATH | O_CLOEXEC));
+  const int error = fd ? may_read(fd.get()) : errno;
+  return error == 0 ? "" : not_for(mount, owner, error);
+}
+
+int as_owner(const Owner& owner, const std::vector<std::uint32_t>& groups,
+             const std::function<void()>& work) {
+  constexpr auto same = static_cast<uid_t>(-1);
+  int error = 0;
+  if (::setgroups(groups.size(), groups.data()) != 0 || ::setresgid(same, owner.gid, same) != 0 ||
+      ::setresuid(same, owner.uid, same) != 0)
+    error = errno;
+  if (error == 0) work();
+  if (::setresuid(same, 0, same) != 0 || ::setresgid(same, 0, same) != 0 ||
+      ::setgroups(0, nullptr) != 0)
+    ::_exit(126);  // neither root nor the owner: nothing good can follow
+  return error;
+}
+
+int open_as_owner(const std::string& path, const Owner& owner,
+                  const std::vector<std::uint32_t>& groups) {
+  int fd = -1;
+  int error = 0;
+  const int refused = as_owner(owner, groups, [&] {
+    fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    error = errno;
+  });
+  errno = refused != 0 ? refused : error;
+  return fd;
+}
+
+std::string furnish_by(const std::function<std::string()>& work) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
     return std::string("cannot make a pipe: ") + strerrordesc_np(errno);
@@ -243,7 +291,7 @@ std::string furnish(const ContainerOrder& order, const ShareOrder& share, const 
   Fd output(ends[1]);
   const pid_t pid = ::_Fork();
   if (pid == 0) {
-    const std::string said = furnish_inside(order, shim, owner, sources, mount_namespace);
+    const std::string said = work();
     static_cast<void>(!::write(output.get(), said.data(), said.size()));
     ::_exit(said.empty() ? 0 : 1);
   }

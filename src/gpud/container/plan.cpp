@@ -1,4 +1,5 @@
-// gpud/container/plan.cpp - containers spelled out: a request for dockerd, words for podman.
+// gpud/container/plan.cpp - containers spelled out: a request for dockerd, words for podman and
+// enroot.
 #include "gpud/container/plan.h"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "common/config_data.h"
 #include "common/escape.h"
 #include "common/format.h"
 #include "gpud/container/engine.h"
@@ -39,10 +41,6 @@ void set_variable(std::vector<std::string>& list, const std::string& variable) {
   list.push_back(variable);
 }
 
-std::string container_name(const proto::LaunchRun& launch, const ContainerFacts& facts) {
-  return container_prefix(facts.node) + run_name(launch.run);
-}
-
 /// In the shape of the fields of /etc/passwd: what a name may not hold there becomes '_'.
 std::string in_passwd(std::string text) {
   for (char& c : text)
@@ -61,6 +59,13 @@ json::array list_of(const std::vector<std::string>& words) {
   for (const std::string& word : words) list.emplace_back(word);
   return list;
 }
+
+/// What NVIDIA's hooks look for.
+std::string visible_devices(const proto::LaunchRun& launch, const ContainerFacts& facts) {
+  if (launch.gpu_uuids.empty() || facts.gpus == "none") return "NVIDIA_VISIBLE_DEVICES=void";
+  return format("NVIDIA_VISIBLE_DEVICES={}", fmt::join(launch.gpu_uuids, ","));
+}
+constexpr const char* driver_capabilities = "NVIDIA_DRIVER_CAPABILITIES=compute,utility";
 
 /// Of the GPUs that it has. By the nvidia runtime's hook, or by names that the node's CDI files
 /// describe.
@@ -121,12 +126,8 @@ std::string docker_request(const proto::LaunchRun& launch, const ImageFacts& ima
   body["Cmd"] = json::array{};
   body["User"] = user_text(launch.owner);
   body["WorkingDir"] = "/";
-  // What the runtime's hook looks for; nothing of the job's reaches the engine.
   body["Env"] =
-      list_of({launch.gpu_uuids.empty() || facts.gpus == "none"
-                   ? std::string("NVIDIA_VISIBLE_DEVICES=void")
-                   : format("NVIDIA_VISIBLE_DEVICES={}", fmt::join(launch.gpu_uuids, ",")),
-               "NVIDIA_DRIVER_CAPABILITIES=compute,utility"});
+      list_of({visible_devices(launch, facts), driver_capabilities});  // none of the job's
   body["Healthcheck"] = json::object{{"Test", json::array{"NONE"}}};
   body["Labels"] = json::object{{"rota.node", facts.node}, {"rota.run", run_name(launch.run)}};
   body["HostConfig"] = std::move(host);
@@ -144,7 +145,7 @@ std::vector<std::string> podman_start(const proto::LaunchRun& launch, const Imag
                            "--userns=host", "--workdir=/", "--passwd=false"})
     add(word);
   for (const std::string& limit : facts.ulimits) add("--ulimit=" + limit);
-  add(format("--name={}", container_name(launch, facts)));
+  add(format("--name={}", container_name(launch.run, facts)));
   add(format("--label=rota.run={}", run_name(launch.run)));
   add(format("--user={}", user_text(launch.owner)));
   add(format("--network={}", facts.private_network ? "none" : "host"));
@@ -169,15 +170,121 @@ std::vector<std::string> podman_remove(const std::string& name, const ContainerF
   return words;
 }
 
+/// As the image says of itself: the container has rota-pause there.
+void plan_keep(const proto::LaunchRun& launch, const ImageFacts& image, const ContainerFacts& facts,
+               ContainerOrder& order) {
+  const std::string& name = launch.payload.container.name;
+  if (name.empty()) return;
+  order.keep = kept_image(order.kind, launch.owner.uid, kept_name(name)->name);
+  if (order.kind == ContainerKind::docker) {
+    json::object body;
+    body["Entrypoint"] = list_of(image.entrypoint);
+    body["Cmd"] = list_of(image.command);
+    body["Env"] = list_of(image.environment);
+    body["WorkingDir"] = image.workdir;
+    order.keep_request = json::serialize(body);
+    return;
+  }
+  order.keep_words = podman_words(facts.podman);
+  const auto add = [&order](std::string word) { order.keep_words.push_back(std::move(word)); };
+  for (const char* word : {"commit", "--quiet", "--pause=false"}) add(word);
+  add("--change=ENTRYPOINT " + json::serialize(list_of(image.entrypoint)));
+  add("--change=CMD " + json::serialize(list_of(image.command)));
+  if (!image.workdir.empty()) add("--change=WORKDIR " + image.workdir);
+  for (const char* word : {"--"}) add(word);
+  add(order.name);
+  add(order.keep);
+}
+
+void plan_store(const proto::LaunchRun& launch, const ImageFacts& image,
+                const ContainerFacts& facts, ContainerOrder& order) {
+  const ContainerSpec& wish = launch.payload.container;
+  order.save_limit_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(facts.save_limit).count();
+  // The nodes of a run would all write the same file.
+  if (launch.node_index == 0) order.save = wish.save;
+  if (order.kind == ContainerKind::enroot) return;
+  plan_keep(launch, image, facts, order);
+  const auto podman = [&](std::initializer_list<std::string> words) {
+    std::vector<std::string> all = podman_words(facts.podman);
+    all.insert(all.end(), words);
+    return all;
+  };
+  const bool is_podman = order.kind == ContainerKind::podman;
+  if (is_podman) order.save_words = podman({"export", "--", order.name});
+  if (!is_image_file(launch, order.kind)) return;
+  order.file = launch.spec.image;
+  order.import_name = image.id;
+  if (!is_podman) return;
+  order.import_words = podman({"import", "--quiet", "--", "-", image.id});
+  order.unimport_words = podman({"rmi", "--force", "--", image.id});
+}
+
+/// The image is unpacked to a directory of the owner's, and everything enroot does it does as the
+/// owner. rstepd adds the mounts and what is to be run.
+void plan_enroot(const proto::LaunchRun& launch, const ImageFacts& image,
+                 const ContainerFacts& facts, ContainerOrder& order) {
+  const ContainerSpec& wish = launch.payload.container;
+  const std::string data = format("{}/data/{}", facts.enroot_dir, launch.owner.uid);
+  const std::string running = format("{}/run/{}", facts.enroot_dir, launch.owner.uid);
+  order.own_directories = {data, running};
+  order.root = format("{}/{}", data, order.name);
+  if (const auto kept = kept_name(wish.name); kept && !wish.name.empty()) {
+    order.keep = kept->name;
+    order.is_fresh = kept->fresh;
+    order.root = format("{}/{}", data, kept_root(kept->name));
+  }
+  order.create_words = {facts.enroot, "create", "--name", order.name, "--", image.id};
+  // What enroot's own export writes.
+  order.save_words = {"mksquashfs",   order.root,   "",   "-noappend", "-all-root",
+                      "-no-progress", "-wildcards", "-e", "dev/*",     ".lock"};
+  order.start_words = {facts.enroot, "start", "--rc", format("{}/{}", order.directory, box_rc)};
+  if (!wish.read_only) order.start_words.push_back("--rw");
+  if (facts.private_network) order.start_words.push_back("--net");
+  const std::string home = variable_of(launch.payload, "HOME");
+  // Its helpers lie beside it, wherever it is.
+  order.environment = {
+      format("PATH={}:{}", facts.enroot.substr(0, facts.enroot.rfind('/')), path_default.substr(5)),
+      format("HOME={}", home.empty() ? "/" : home),
+      format("ENROOT_DATA_PATH={}", data),
+      format("ENROOT_RUNTIME_PATH={}", running),
+      format("ENROOT_CACHE_PATH={}/.cache", running),
+      visible_devices(launch, facts),
+      driver_capabilities};
+}
+
+/// Opened as the owner, as all mounts are: a name gives nobody more than the path would.
+Result<void> add_volumes(const proto::LaunchRun& launch, const ContainerFacts& facts,
+                         std::vector<ContainerMount>& mounts) {
+  for (const DataMount& data : launch.payload.container.data) {
+    const DataVolume* volume = data_volume(facts.data, data.name, launch.spec.project);
+    if (volume == nullptr)
+      return Error{Errc::unsupported,
+                   format("the configuration of this node has no volume {} for project {}",
+                          quoted(data.name), quoted(launch.spec.project.str()))};
+    mounts.push_back({volume->path, data.target.empty() ? volume->target : data.target,
+                      volume->read_only || data.read_only});
+  }
+  return {};
+}
+
 Error lacks(std::string_view runtime) {
   return {Errc::unsupported, format("this node has no {} to run its image", runtime)};
 }
 
 }  // namespace
 
+std::string container_name(RunId run, const ContainerFacts& facts) {
+  return container_prefix(facts.node) + run_name(run);
+}
+
 Result<ContainerKind> container_kind(const proto::LaunchRun& launch, const ContainerFacts& facts) {
-  if (launch.spec.image.empty()) return ContainerKind::none;
-  const std::string& wish = launch.payload.container.runtime;
+  const ContainerSpec& wish = launch.payload.container;
+  if (launch.spec.image.empty() && wish.name.empty()) return ContainerKind::none;
+  return container_kind(wish.runtime, facts);
+}
+
+Result<ContainerKind> container_kind(const std::string& wish, const ContainerFacts& facts) {
   const std::string& runtime = wish.empty() ? facts.runtime : wish;
   if (runtime == "none" && !wish.empty()) return ContainerKind::none;
   if (runtime.empty() || runtime == "none")
@@ -185,9 +292,10 @@ Result<ContainerKind> container_kind(const proto::LaunchRun& launch, const Conta
                  "this node runs no images (node.container_runtime), and the job has one"};
   if (facts.pause_program.empty())
     return Error{Errc::unsupported, "this node's rota-pause was not found"};
-  if (launch.spec.image.str().starts_with('/'))
-    return Error{Errc::launch_failed, format("{} cannot run the file {}: give the name of an image",
-                                             runtime, quoted(launch.spec.image.str()))};
+  if (runtime == "enroot") {
+    if (facts.enroot.empty()) return lacks(runtime);
+    return ContainerKind::enroot;
+  }
   if (runtime == "docker") {
     if (facts.docker_socket.empty()) return lacks(runtime);
     return ContainerKind::docker;
@@ -197,6 +305,10 @@ Result<ContainerKind> container_kind(const proto::LaunchRun& launch, const Conta
     return ContainerKind::podman;
   }
   return lacks(runtime);
+}
+
+bool is_image_file(const proto::LaunchRun& launch, ContainerKind kind) {
+  return kind != ContainerKind::enroot && launch.spec.image.str().starts_with('/');
 }
 
 std::vector<std::string> container_environment(const JobPayload& payload, const ImageFacts& image) {
@@ -217,7 +329,7 @@ Result<ContainerOrder> plan_container(const proto::LaunchRun& launch, ContainerK
   const ContainerSpec& wish = payload.container;
   ContainerOrder order;
   order.kind = kind;
-  order.name = container_name(launch, facts);
+  order.name = container_name(launch.run, facts);
   order.directory = directory;
   order.pause_program = facts.pause_program;
   order.digest = image.digest;
@@ -226,16 +338,24 @@ Result<ContainerOrder> plan_container(const proto::LaunchRun& launch, ContainerK
   if (kind == ContainerKind::docker) {
     order.socket = facts.docker_socket;
     order.request = docker_request(launch, image, facts, directory, cpu_list);
+  } else if (kind == ContainerKind::enroot) {
+    plan_enroot(launch, image, facts, order);
   } else {
     order.start_words = podman_start(launch, image, facts, directory, cpu_list);
     order.remove_words = podman_remove(order.name, facts);
     order.environment = {std::string(path_default), "HOME=/root"};
   }
+  plan_store(launch, image, facts, order);
   order.mounts = facts.mounts;
+  ROTA_CHECK(add_volumes(launch, facts, order.mounts));
   order.mounts.insert(order.mounts.end(), wish.mounts.begin(), wish.mounts.end());
 
   const bool own_command = payload.mode == LaunchMode::tasks && payload.arguments.empty();
   if (wish.entrypoint || own_command) order.entry_words = image.entrypoint;
+  // Images of enroot's have a script that goes to the working directory and runs the entry point
+  // with what it is given, or with the image's own command.
+  if (kind == ContainerKind::enroot && (wish.entrypoint || own_command))
+    order.entry_words = {"/bin/sh", "/etc/rc"};
   if (own_command)
     order.entry_words.insert(order.entry_words.end(), image.command.begin(), image.command.end());
   if (own_command && order.entry_words.empty())

@@ -1,5 +1,6 @@
 // gpud/container/podman.cpp - images of podman, by its program.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -7,7 +8,9 @@
 #include "common/escape.h"
 #include "common/format.h"
 #include "gpud/container/engine.h"
+#include "gpud/container/logins.h"
 #include "gpud/health/program.h"
+#include "gpud/launch/secrets.h"
 #include "net/wakeup.h"
 
 namespace rota::gpud {
@@ -48,15 +51,43 @@ class PodmanImages : public ImageEngine {
     co_return std::optional<ImageFacts>(*std::move(facts));
   }
 
-  awaitable<Result<void>> pull(std::string name, std::function<void(unsigned)> percent) override {
-    // It tells each layer as it begins with it, and the configuration behind the last: of how many
-    // it does not say, so that this is all there is to tell.
-    const auto heard = [&percent](std::string_view) { percent(0); };
+  awaitable<Result<void>> pull(std::string name, proto::RegistryLogin login,
+                               std::function<void(unsigned)> percent) override {
+    // To a pipe it tells each layer as it begins with it, and neither how many nor how large they
+    // are. What it draws on a terminal has all that.
+    PullProgress progress(PullProgress::Of::podman);
+    const auto heard = [&progress, &percent](std::string_view part) {
+      progress.take(part);
+      percent(progress.percent());
+    };
     std::vector<std::string> words = {"pull", "--quiet=false", "--tls-verify=true", name};
     if (is_loopback(name)) words[2] = "--tls-verify=false";
-    Said said = co_await call(std::move(words), options_.pull_limit, heard);
+    // In memory, and named by our own descriptor of it: there is no such file when we are gone.
+    Fd login_file;
+    if (!login.empty()) {
+      auto made = memory_file(podman_login_file(login, name));
+      if (!made) co_return std::move(made).error();
+      login_file = *std::move(made);
+      words.insert(words.begin() + 1,
+                   format("--authfile=/proc/{}/fd/{}", ::getpid(), login_file.get()));
+    }
+    Said said = co_await call(std::move(words), options_.pull_limit, heard, true);
     if (said.end) co_return Result<void>();
     co_return pull_error(complaint(said.output, said.end.error().detail));
+  }
+
+  awaitable<Result<void>> remove(std::string name) override {
+    std::vector<std::string> words = {"rmi", name};
+    Said said = co_await call(std::move(words), options_.call_limit, nullptr);
+    if (said.end || lacks(said.output)) co_return Result<void>();
+    co_return Error{Errc::io_failed, escaped(complaint(said.output, said.end.error().detail))};
+  }
+
+  awaitable<Result<std::string>> directory() override {
+    std::vector<std::string> words = {"info", "--format={{.Store.GraphRoot}}"};
+    Said said = co_await call(std::move(words), options_.call_limit, nullptr);
+    if (!said.end) co_return std::move(said.end).error();
+    co_return said.output.substr(0, said.output.find('\n'));
   }
 
   awaitable<Result<void>> sweep(
@@ -73,12 +104,29 @@ class PodmanImages : public ImageEngine {
         remove.push_back(name);
       at = end + 1;
     }
+    if (remove.size() > before) {
+      Said removed = co_await call(std::move(remove), options_.call_limit, nullptr);
+      if (!removed.end) co_return std::move(removed.end);
+    }
+    co_return co_await sweep_images(is_wanted);
+  }
+
+ private:
+  /// Those that we made: of runs that are over, and more of a user than may be kept.
+  awaitable<Result<void>> sweep_images(std::function<bool(const std::string&)> is_wanted) {
+    std::vector<std::string> words = {"images", "--format=json"};
+    Said said = co_await call(std::move(words), options_.call_limit, nullptr);
+    if (!said.end) co_return std::move(said.end);
+    std::vector<std::string> remove = {"rmi", "--force", "--"};
+    const std::size_t before = remove.size();
+    for (std::string& name :
+         unwanted_images(own_images(said.output), options_.node, options_.kept_max, is_wanted))
+      remove.push_back(std::move(name));
     if (remove.size() == before) co_return Result<void>();
     Said removed = co_await call(std::move(remove), options_.call_limit, nullptr);
     co_return std::move(removed.end);
   }
 
- private:
   /// As docker treats them: nobody can listen between this host and itself.
   static bool is_loopback(std::string_view name) {
     return name.starts_with("localhost:") || name.starts_with("127.");
@@ -116,11 +164,12 @@ class PodmanImages : public ImageEngine {
   }
 
   awaitable<Said> call(std::vector<std::string> words, Duration limit,
-                       std::function<void(std::string_view)> heard) {
+                       std::function<void(std::string_view)> heard, bool on_terminal = false) {
     ProgramOrder order;
     order.words = podman_words(options_.podman);
     order.words.insert(order.words.end(), words.begin(), words.end());
     order.limit = limit;
+    order.on_terminal = on_terminal;
     struct State {
       explicit State(const boost::asio::any_io_executor& executor) : done(executor) {}
       net::Wakeup done;

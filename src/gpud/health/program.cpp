@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,6 +45,28 @@ std::string last_line(std::string_view text) {
   return escaped(text.substr(0, line_bytes_max));
 }
 
+/// One that is wide enough and changes nothing of what is written to it.
+bool open_terminal(int (&ends)[2]) {
+  Fd ours(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  char name[64] = {};
+  if (!ours || ::grantpt(ours.get()) != 0 || ::unlockpt(ours.get()) != 0 ||
+      ::ptsname_r(ours.get(), name, sizeof name) != 0)
+    return false;
+  Fd theirs(::open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  termios modes{};
+  winsize size{};
+  size.ws_row = 50;
+  size.ws_col = 160;
+  if (!theirs || ::tcgetattr(theirs.get(), &modes) != 0) return false;
+  ::cfmakeraw(&modes);
+  if (::tcsetattr(theirs.get(), TCSANOW, &modes) != 0 ||
+      ::ioctl(theirs.get(), TIOCSWINSZ, &size) != 0)
+    return false;
+  ends[0] = ours.release();
+  ends[1] = theirs.release();
+  return true;
+}
+
 class Child : public std::enable_shared_from_this<Child> {
  public:
   Child(boost::asio::any_io_executor executor, ProgramOrder order,
@@ -77,7 +101,8 @@ class Child : public std::enable_shared_from_this<Child> {
  private:
   int spawn() {
     int output[2] = {-1, -1}, status[2] = {-1, -1};
-    if (::pipe2(output, O_CLOEXEC) != 0) return errno;
+    if (!(order_.on_terminal && open_terminal(output)) && ::pipe2(output, O_CLOEXEC) != 0)
+      return errno;
     Fd output_read(output[0]), output_write(output[1]);
     if (::pipe2(status, O_CLOEXEC) != 0) return errno;
     Fd status_read(status[0]), status_write(status[1]);

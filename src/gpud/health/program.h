@@ -16,6 +16,7 @@ struct ProgramOrder {
   std::vector<std::string> words;        // the program, by an absolute path or for the PATH
   std::vector<std::string> environment;  // NAME=value, beside PATH and what rgpud was started with
   Duration limit{};                      // then it is killed, with all it has started
+  bool on_terminal = false;              // what it prints goes to a terminal, for some draw on one
   // What it prints, as it comes. Not called after the end was told, nor from within the call.
   std::function<void(std::string_view)> heard = nullptr;
 };

@@ -99,6 +99,8 @@ bool RunCgroups::make(std::string& path, bool v2, std::string& trouble) {
     path.clear();
     return false;
   }
+  // Programs look there for their limits, and we make files for nobody else to read.
+  if (!made_before) ::chmod(path.c_str(), 0755);
   if (v2 && !clone_fd_) clone_fd_.reset(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   return true;
 }

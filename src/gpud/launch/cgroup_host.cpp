@@ -48,10 +48,12 @@ std::string make_levels(const std::string& root, const std::string& parent, cons
   for (const std::string_view level : levels) {
     const std::string above = path;
     path += format("/{}", level);
-    if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) {
+    const bool is_new = ::mkdir(path.c_str(), 0755) == 0;
+    if (!is_new && errno != EEXIST) {
       trouble = format("cannot make {}: {}", path, strerrordesc_np(errno));
       return {};
     }
+    if (is_new || level == node) ::chmod(path.c_str(), 0755);  // whatever our umask is
     each(above, path);
   }
   if (::access((path + "/cgroup.procs").c_str(), W_OK) != 0 || ::access(path.c_str(), W_OK) != 0) {

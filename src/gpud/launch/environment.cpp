@@ -17,7 +17,7 @@ namespace {
 
 /// Every name that a job of ours or of Slurm's may carry after its prefix. From the submitter's
 /// environment they are dropped: they speak of the job from which this one was submitted.
-constexpr std::array<std::string_view, 64> job_names = {"ARRAY_JOB_ID",
+constexpr std::array<std::string_view, 65> job_names = {"ARRAY_JOB_ID",
                                                         "ARRAY_TASK_COUNT",
                                                         "ARRAY_TASK_ID",
                                                         "ARRAY_TASK_MAX",
@@ -63,6 +63,7 @@ constexpr std::array<std::string_view, 64> job_names = {"ARRAY_JOB_ID",
                                                         "PROJECT",
                                                         "RESTART_COUNT",
                                                         "RUN",
+                                                        "SECRETS_DIR",
                                                         "STEPID",
                                                         "STEP_GPUS",
                                                         "STEP_ID",
@@ -228,6 +229,7 @@ void add_gpu_counts(Variables& set, const proto::LaunchRun& launch) {
 void add_node(Variables& set, const proto::LaunchRun& launch, const EnvironmentContext& context) {
   set.both("NODEID", launch.node_index);
   set.rota("NODENAME", context.node);
+  if (!context.secrets_dir.empty()) set.rota("SECRETS_DIR", context.secrets_dir);
   if (context.settings.slurm_environment) set.plain("SLURMD_NODENAME", context.node);
 }
 

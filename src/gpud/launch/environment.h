@@ -24,6 +24,7 @@ struct EnvironmentContext {
   std::string_view token;  // value of ROTA_RUN: names the run on this host, among all its rgpuds
   WallTime start_time;
   std::vector<MpsSeat> mps = {};  // one for each of its GPUs, or none
+  std::string secrets_dir = {};   // where files of its secrets are; "": it has none
 };
 
 /// All variables that every task of the run sees: those of the submission, without what stems from

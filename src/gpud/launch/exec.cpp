@@ -20,6 +20,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "gpud/container/enroot_start.h"
 #include "gpud/launch/identity.h"
 #include "gpud/launch/namespaces.h"
 #include "gpud/launch/packet.h"
@@ -194,7 +195,7 @@ void enter_place(const ExecPlace& place, const std::string& wanted, int socket) 
   }
   ::umask(static_cast<mode_t>(order.launch.payload.umask & 0777));
   if (wanted.empty() && !order.container.empty())
-    for (const std::string& inside : order.container.workdirs)
+    for (const std::string& inside : workdirs_inside(order.container))
       if (::chdir(inside.c_str()) == 0) return;
   const std::string& directory = wanted.empty() ? order.launch.payload.working_directory : wanted;
   if (::chdir(directory.c_str()) == 0) return;

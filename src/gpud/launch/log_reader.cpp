@@ -14,9 +14,13 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "gpud/launch/file.h"
 #include "gpud/launch/identity.h"
+#include "gpud/launch/masker.h"
+#include "gpud/launch/secrets.h"
+#include "proto/codec.h"
 
 namespace rota::gpud {
 namespace {
@@ -50,15 +54,23 @@ bool is_of_this_host(int file) {
 
 class Reader {
  public:
-  Reader(const LogOrder& order, int socket) : order_(order), socket_(socket) {}
+  Reader(const LogOrder& order, int socket, int masks) : order_(order), socket_(socket) {
+    if (masks < 0) return;
+    // What cannot be hidden must not be shown.
+    const auto list = proto::decode<MaskList>(memory_read(masks));
+    if (list) masker_ = std::make_unique<Masker>(*list);
+    is_blind_ = !list;
+  }
 
   void run() {
     ::setsockopt(socket_, SOL_SOCKET, SO_SNDBUFFORCE, &buffer_bytes, sizeof buffer_bytes);
     if (const int error = become(order_.owner.uid, order_.owner.gid, order_.groups))
       return fail(std::string("cannot read as its owner: ") + strerrordesc_np(error));
+    if (is_blind_) return fail("it: what is to be hidden in it is not known");
     if (!open_file()) return;
     position_ =
         order_.tail_lines >= 0 ? tail_offset(file_.get(), order_.tail_lines) : order_.offset;
+    if (masker_ != nullptr && order_.tail_lines < 0) skip_ = std::exchange(position_, 0);
     if (order_.follow) watch();
     for (;;) {
       const bool ended_before = run_ended_;
@@ -69,6 +81,11 @@ class Reader {
       if (!order_.follow || ended_before) break;
       if (!wait(is_told_ ? -1 : pause_ms_)) return;
       pause_ms_ = std::min(2 * pause_ms_, look_again_max_ms);
+    }
+    if (masker_ != nullptr) {
+      std::string rest;
+      masker_->finish(rest);
+      if (!send_shown(rest)) return;
     }
     send(LogPacket::end, {});
   }
@@ -109,10 +126,31 @@ class Reader {
       if (got < 0) return fail("'" + order_.path + "': " + strerrordesc_np(errno)), false;
       if (got == 0) return true;
       position_ += static_cast<std::uint64_t>(got);
+      if (masker_ != nullptr) {
+        std::string shown;
+        masker_->take({block_ + 1, static_cast<std::size_t>(got)}, shown);
+        if (!send_shown(shown)) return false;
+        continue;
+      }
       block_[0] = static_cast<char>(LogPacket::data);
       if (::send(socket_, block_, static_cast<std::size_t>(got) + 1, MSG_NOSIGNAL) < 0)
         return false;
     }
+  }
+
+  /// What is left of it when secrets are hidden, less what the command has already; in packets, as
+  /// it may have become longer.
+  bool send_shown(std::string_view text) {
+    const std::size_t known = std::min<std::uint64_t>(skip_, text.size());
+    skip_ -= known;
+    text.remove_prefix(known);
+    for (std::size_t size = 0; !text.empty(); text.remove_prefix(size)) {
+      size = std::min(text.size(), log_packet_bytes_max - 1);
+      block_[0] = static_cast<char>(LogPacket::data);
+      std::memcpy(block_ + 1, text.data(), size);
+      if (::send(socket_, block_, size + 1, MSG_NOSIGNAL) < 0) return false;
+    }
+    return true;
   }
 
   /// Until the file changes, the run ends or the time is over; false when rgpud has gone.
@@ -143,6 +181,9 @@ class Reader {
   bool run_ended_ = false;
   bool is_told_ = false;  // of every change: no need to look
   int pause_ms_ = look_again_ms;
+  std::unique_ptr<Masker> masker_;
+  bool is_blind_ = false;
+  std::uint64_t skip_ = 0;  // of what is shown
   alignas(inotify_event) char block_[log_packet_bytes_max];
 };
 
@@ -169,8 +210,8 @@ std::uint64_t tail_offset(int file, std::int64_t lines) {
   return 0;
 }
 
-void read_log(const LogOrder& order, int socket) {
-  const auto reader = std::make_unique<Reader>(order, socket);
+void read_log(const LogOrder& order, int socket, int masks) {
+  const auto reader = std::make_unique<Reader>(order, socket, masks);
   reader->run();
 }
 

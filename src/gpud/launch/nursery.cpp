@@ -9,9 +9,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "gpud/launch/log_reader.h"
 #include "gpud/launch/record.h"
+#include "gpud/launch/secrets.h"
 #include "gpud/launch/supervisor.h"
 #include "gpud/launch/task.h"
 #include "gpud/launch/user_program.h"
@@ -21,6 +23,7 @@ namespace rota::gpud {
 namespace {
 
 constexpr std::size_t order_bytes_max = 64 << 10;
+constexpr std::size_t fds_max = 3;
 
 /// argv's memory: what `ps` shows of this process.
 struct Title {
@@ -51,6 +54,11 @@ bool run_step(NurseryPacket& packet, const Title& title, bool may_go_on) {
     refuse(packet, "rstepd cannot read the run's record", may_go_on);
     return may_go_on;
   }
+  if (const Fd secrets = std::exchange(packet.third, Fd());
+      secrets && !put_secrets_in(*record.order, secrets.get())) {
+    refuse(packet, "rstepd cannot read the run's secrets", may_go_on);
+    return may_go_on;
+  }
   title.set(run_name(record.order->launch.run));
   Supervisor supervisor(*std::move(record.order), std::move(packet.first),
                         std::move(packet.second));
@@ -65,6 +73,8 @@ void serve_runs(NurseryPacket packet, const Title& title) {
     auto next = nursery_receive(packet.second.get());
     if (!next || next->order != NurseryOrder::run || !next->first) return;
     packet.first = std::move(next->first);
+    // The line is there already, so that secrets come second.
+    if (next->body == run_with_secrets) packet.third = std::move(next->second);
   }
 }
 
@@ -79,7 +89,8 @@ void serve(NurseryPacket packet, const Title& title) {
   }
   if (packet.order != NurseryOrder::log) return;
   title.set("log");
-  if (const auto order = proto::decode<LogOrder>(packet.body)) read_log(*order, packet.first.get());
+  if (const auto order = proto::decode<LogOrder>(packet.body))
+    read_log(*order, packet.first.get(), packet.second.get());
 }
 
 /// posix_spawn leaves two signals of glibc's own ignored, which its signal() refuses to touch; a
@@ -98,13 +109,16 @@ void default_private_signals() {
 }  // namespace
 
 Result<void> nursery_send(int nursery, NurseryOrder order, const std::string& body, int first,
-                          int second) {
+                          int second, int third) {
   char kind = static_cast<char>(order);
   iovec parts[2] = {{.iov_base = &kind, .iov_len = 1},
                     {.iov_base = const_cast<char*>(body.data()), .iov_len = body.size()}};
-  const int fds[2] = {first, second};
-  const std::size_t fds_size = (second < 0 ? 1 : 2) * sizeof(int);
-  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
+  int fds[fds_max] = {-1, -1, -1};
+  std::size_t count = 0;
+  for (const int fd : {first, second, third})
+    if (fd >= 0) fds[count++] = fd;
+  const std::size_t fds_size = count * sizeof(int);
+  alignas(cmsghdr) char control[CMSG_SPACE(fds_max * sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
@@ -132,7 +146,7 @@ std::optional<NurseryPacket> nursery_receive(int socket) {
   static char buffer[order_bytes_max];
   for (;;) {
     iovec part{.iov_base = buffer, .iov_len = sizeof buffer};
-    alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
+    alignas(cmsghdr) char control[CMSG_SPACE(fds_max * sizeof(int))];
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
@@ -144,10 +158,11 @@ std::optional<NurseryPacket> nursery_receive(int socket) {
     NurseryPacket packet;
     if (const cmsghdr* header = CMSG_FIRSTHDR(&message);
         header != nullptr && header->cmsg_type == SCM_RIGHTS) {
-      int fds[2] = {-1, -1};
+      int fds[fds_max] = {-1, -1, -1};
       std::memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
       packet.first.reset(fds[0]);
       packet.second.reset(fds[1]);
+      packet.third.reset(fds[2]);
     }
     packet.order = static_cast<NurseryOrder>(buffer[0]);
     packet.body.assign(buffer + 1, static_cast<std::size_t>(size) - 1);

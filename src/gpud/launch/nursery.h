@@ -19,8 +19,8 @@ namespace rota::gpud {
 inline constexpr int nursery_fd = 3;
 
 enum class NurseryOrder : char {
-  run = 'r',   // with the run's locked record and the line to rgpud
-  log = 'l',   // and an encoded LogOrder, with the socket to send the file to
+  run = 'r',   // with the run's locked record, the line to rgpud, and its secrets, if it has any
+  log = 'l',   // and an encoded LogOrder, with the socket to send the file to and what to hide
   user = 'u',  // and an encoded UserOrder, with the socket to send its end to
 };
 
@@ -33,12 +33,15 @@ struct NurseryPacket {
   std::string body;
   Fd first;
   Fd second;
+  Fd third;
 };
+/// The body of an order to run whose last descriptor is that of secrets.
+inline constexpr const char* run_with_secrets = "s";
 
 /// Sends one order with its descriptors, which stay the caller's. An idle rstepd takes the order to
 /// run without the line, which it has. Never waits; busy: later; peer_lost: it has gone.
 Result<void> nursery_send(int nursery, NurseryOrder order, const std::string& body, int first,
-                          int second = -1);
+                          int second = -1, int third = -1);
 /// Waits for the next order; none when the peer has gone.
 std::optional<NurseryPacket> nursery_receive(int socket);
 

@@ -6,6 +6,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -78,8 +79,25 @@ struct TaskOrder {
   }
 };
 
+/// How the sources of launch.payload.git are fetched.
+struct FetchOrder {
+  std::string directory;  // each goes to "0", "1", ... in it; "": straight to where it is wanted
+  std::vector<std::string> environment;  // of git
+  std::int64_t limit_ms = 600'000;       // for all of them
+  std::uint64_t bytes_max = 0;           // of one file
+
+  friend bool operator==(const FetchOrder&, const FetchOrder&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.directory, m.environment, m.limit_ms, m.bytes_max);
+  }
+};
+/// Of that directory, which lies beside the run's script.
+inline constexpr std::string_view fetch_suffix = ".git";
+
 struct StepOrder {
-  proto::LaunchRun launch;  // payload.environment is complete here, payload.script is still text
+  // payload.environment is complete here but for secrets, payload.script is still text. Of secrets
+  // and logins nothing is ever written down: launch/secrets.h.
+  proto::LaunchRun launch;
   std::vector<std::uint32_t> cpus;    // held; bound only with cpu_list
   std::string cpu_list;               // the same as "0-3,8"; "": not bound
   std::vector<std::uint32_t> groups;  // supplementary, of the owner
@@ -99,13 +117,15 @@ struct StepOrder {
   // LaunchMode::hold: none of `tasks` is started; processes are put beside the first of them.
   bool holds = false;
   std::int64_t linger_ms = -1;  // so long it lasts with nobody in it; below 0: without end
+  std::string secrets_dir;      // for files of secrets, on a tmpfs; "": it has none of its own
+  FetchOrder fetch;
 
   friend bool operator==(const StepOrder&, const StepOrder&) = default;
   static auto fields(auto& m) {
     return std::tie(m.launch, m.cpus, m.cpu_list, m.groups, m.tasks, m.cgroups, m.memory_nodes,
                     m.boot_id, m.spool_dir, m.script_path, m.kill_wait_ms, m.slurm_environment,
                     m.devices, m.share, m.memory, m.unkillable_after_ms, m.container, m.holds,
-                    m.linger_ms);
+                    m.linger_ms, m.secrets_dir, m.fetch);
   }
 };
 
@@ -177,10 +197,12 @@ struct UserOrder {
   std::vector<std::string> environment;  // all of it
   std::string input;
   std::int64_t limit_ms = 10'000;  // then it is killed
+  bool with_children = false;      // and its process group with it
 
   friend bool operator==(const UserOrder&, const UserOrder&) = default;
   static auto fields(auto& m) {
-    return std::tie(m.owner, m.groups, m.words, m.environment, m.input, m.limit_ms);
+    return std::tie(m.owner, m.groups, m.words, m.environment, m.input, m.limit_ms,
+                    m.with_children);
   }
 };
 

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <set>
 
+#include "common/escape.h"
 #include "common/format.h"
 #include "common/idset.h"
 #include "gpud/launch/environment.h"
 #include "gpud/launch/record.h"
+#include "gpud/launch/secrets.h"
 #include "gpud/share/books.h"
 #include "model/output_path.h"
+#include "model/secret.h"
 
 namespace rota::gpud {
 namespace {
@@ -197,6 +200,55 @@ Result<std::vector<MpsSeat>> plan_mps(const proto::LaunchRun& launch,
   return seats;
 }
 
+/// Where the files of its secrets are for its processes; "": it has none.
+Result<std::string> plan_secrets(const proto::LaunchRun& launch, ContainerKind kind,
+                                 const NodeFacts& facts) {
+  const JobPayload& payload = launch.payload;
+  const bool in_container = kind != ContainerKind::none;
+  ROTA_CHECK(validate_secrets(payload.secrets, in_container));
+  for (const SecretUse& use : payload.secrets)
+    if (secret_value(launch.secrets, use.name) == nullptr)
+      return Error{Errc::launch_failed,
+                   format("the controller sent no secret {} with it", quoted(use.name))};
+  if (!has_secret_files(payload.secrets)) return std::string();
+  if (kind == ContainerKind::enroot)
+    return Error{Errc::unsupported,
+                 "enroot's containers get secrets as variables only: leave out the file's name"};
+  if (in_container) return format("{}/{}", box_place, box_secrets);
+  if (facts.secrets_base.empty())
+    return Error{Errc::unsupported,
+                 "this node has no tmpfs at /run or /dev/shm for the files of its secrets"};
+  return format("{}/{}", facts.secrets_base, run_name(launch.run));
+}
+
+/// Of the variables that the submitter had, those that nobody has asked for and we have not set.
+std::vector<std::string> weak_names(const std::vector<std::string>& submitted,
+                                    const JobPayload& payload) {
+  const auto has = [](const std::vector<std::string>& list, const std::string& variable) {
+    return std::ranges::find(list, variable) != list.end();
+  };
+  std::vector<std::string> names;
+  for (const std::string& variable : submitted)
+    if (has(payload.environment, variable) && !has(payload.container.environment, variable))
+      names.push_back(variable.substr(0, variable.find('=')));
+  return names;
+}
+
+/// Their credentials are in their home. No helper program is found by a URL, and nobody is asked.
+void plan_fetch(const proto::LaunchRun& launch, const NodeFacts& facts, bool in_container,
+                FetchOrder& fetch) {
+  if (launch.payload.git.empty()) return;
+  if (in_container)
+    fetch.directory = format("{}/{}{}", facts.scripts_dir, run_name(launch.run), fetch_suffix);
+  fetch.limit_ms = std::chrono::duration_cast<std::chrono::milliseconds>(facts.git_limit).count();
+  fetch.bytes_max = facts.git_bytes_max;
+  fetch.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "GIT_TERMINAL_PROMPT=0",
+                       "GIT_ALLOW_PROTOCOL=https:http:ssh:git:file", "LC_ALL=C.UTF-8"};
+  for (const std::string& variable : launch.payload.environment)
+    if (variable.starts_with("HOME=") || variable.starts_with("USER="))
+      fetch.environment.push_back(variable);
+}
+
 }  // namespace
 
 std::string run_token(const NodeFacts& facts, RunId run) {
@@ -210,6 +262,8 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
   ROTA_CHECK(check(launch));
   const std::vector<MigDevice>& instances = provision.instances;
   ROTA_TRY(const ContainerKind kind, container_kind(launch, facts.containers));
+  StepOrder order;
+  plan_fetch(launch, facts, kind != ContainerKind::none, order.fetch);
   if (kind != ContainerKind::none) {
     ROTA_CHECK(check_container(facts));
     launch.payload.environment = container_environment(launch.payload, provision.image);
@@ -219,8 +273,10 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
   const RunId run = launch.run;
   const std::string token = run_token(facts, run);
   ROTA_TRY(std::vector<MpsSeat> seats, plan_mps(launch, provision.mps, facts));
-  const EnvironmentContext context{settings, facts.name, token, start_time, std::move(seats)};
-  StepOrder order;
+  ROTA_TRY(const std::string secrets_dir, plan_secrets(launch, kind, facts));
+  const EnvironmentContext context{settings,   facts.name,       token,
+                                   start_time, std::move(seats), secrets_dir};
+  if (kind == ContainerKind::none) order.secrets_dir = secrets_dir;
   ROTA_TRY(order.share, plan_share(launch, facts));
   ROTA_TRY(order.devices, gate_for(launch, instances, facts));
   // Its variables name the instances; the record keeps the GPUs that they lie on.
@@ -228,6 +284,8 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
   if (!instances.empty()) launch.gpu_uuids.clear();
   for (const MigDevice& instance : instances) launch.gpu_uuids.push_back(instance.uuid);
   ROTA_TRY(order.tasks, plan_tasks(launch, context));
+  const std::vector<std::string> submitted = std::move(launch.payload.environment);
+  launch.payload.environment = submitted;
   launch.payload.environment = job_environment(launch, context);
   if (facts.binds_cpus) order.cpu_list = idset_format(cpus);
   order.script_path = facts.scripts_dir + '/' + run_name(run);
@@ -235,10 +293,16 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
     const std::string directory = order.script_path + container_suffix;
     ROTA_TRY(order.container, plan_container(launch, kind, provision.image, facts.containers,
                                              directory, order.cpu_list));
+    if (kind == ContainerKind::enroot)
+      order.container.weak_names = weak_names(submitted, launch.payload);
     order.script_path = directory + '/' + box_script;
     for (const MpsSeat& seat : context.mps)
       for (const std::string& place : {seat.access.pipe_directory, seat.access.log_directory})
         order.container.mounts.push_back({place, place, false});
+    const std::vector<GitSource>& sources = launch.payload.git;
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      order.container.mounts.push_back(
+          {format("{}/{}", order.fetch.directory, i), sources[i].target, false});
   }
   launch.gpu_uuids = std::move(gpu_uuids);
   order.launch = std::move(launch);

@@ -41,7 +41,10 @@ struct NodeFacts {
   Duration burst_grace = std::chrono::seconds(10);  // of BurstRoom
   Duration session_linger = std::chrono::minutes(5);
   Duration unkillable_after = std::chrono::seconds(30);
+  Duration git_limit = std::chrono::minutes(10);
+  std::uint64_t git_bytes_max = std::uint64_t{20} << 30;
   ContainerFacts containers;
+  std::string secrets_base;  // of launch/secrets.h
 };
 
 /// What was made ready on the node for one run.

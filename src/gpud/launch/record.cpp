@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "common/assert.h"
 #include "proto/codec.h"
 
 namespace rota::gpud {
@@ -73,6 +74,8 @@ bool number_from(std::string_view text, Number& number) {
 }  // namespace
 
 std::string record_new(const StepOrder& order) {
+  // Whoever forgets to take them out must not get as far as the disk.
+  ROTA_ASSERT(order.launch.secrets.empty() && order.launch.login == proto::RegistryLogin{});
   return std::string(magic) + entry(EntryType::order, order);
 }
 

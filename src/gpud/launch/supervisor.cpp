@@ -15,11 +15,14 @@
 #include <cstring>
 
 #include "common/clock.h"
+#include "gpud/container/enroot_start.h"
+#include "gpud/container/store.h"
 #include "gpud/launch/exec.h"
 #include "gpud/launch/fence.h"
 #include "gpud/launch/process_tree.h"
 #include "gpud/launch/record.h"
 #include "gpud/launch/script.h"
+#include "gpud/launch/secrets.h"
 #include "gpud/launch/task.h"
 #include "gpud/share/driver_limit.h"
 #include "gpud/share/stage.h"
@@ -55,13 +58,8 @@ pid_t fork_into(int cgroup, bool& cloned) {
   return ::_Fork();
 }
 
-/// A signal counts as worse than any exit code, as it does for a shell.
 /// How the child that could not become a task begins its excuse.
 constexpr char by_node_mark = 'n', by_job_mark = 'j';
-
-int badness(int status) {
-  return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
-}
 
 /// A SIGTERM that came while this process was idle was not meant for the run that begins now.
 void forget_old_signals() {
@@ -91,6 +89,7 @@ Supervisor::Supervisor(StepOrder order, Fd record, Fd socket)
       record_(std::move(record)),
       link_(order_.launch.run, order_.spool_dir, std::move(socket)),
       cgroups_(order_.cgroups),
+      fetcher_(order_, cgroups_),
       begun_(mono_now()) {}
 
 bool Supervisor::run(bool may_go_on) {
@@ -107,9 +106,9 @@ bool Supervisor::run(bool may_go_on) {
     if (!trouble.empty()) link_.send(report(StepReport::Kind::note, std::move(trouble)));
     if (trouble = cgroups_.confine(order_.devices); !trouble.empty())
       trouble = "cannot confine the job to its GPUs: " + trouble;
+    if (trouble.empty()) trouble = place_secrets(order_);
     if (trouble.empty() && !order_.container.empty()) {
-      box_ = std::make_unique<ContainerBox>(order_.container, order_.share, order_.launch.owner,
-                                            order_.groups);
+      box_ = std::make_unique<ContainerBox>(order_, order_.launch.owner, order_.groups);
       trouble = box_->prepare();
     }
     if (trouble.empty()) trouble = write_script(order_);
@@ -120,6 +119,7 @@ bool Supervisor::run(bool may_go_on) {
       start_run();
   }
   while (!done()) wait_for_event();
+  store_container();
   remove_container();
   kill_rest();
   if (order_.share.by_driver) clear_driver_limits(order_.share, order_.cgroups.tracking);
@@ -127,13 +127,22 @@ bool Supervisor::run(bool may_go_on) {
     share_.reset();
     unstage_share(order_.share);
   }
+  fetcher_.remove();
   remove_script(order_);
+  remove_secrets(order_.secrets_dir);
   return report_end(verdict(), may_go_on && !is_given_up_ && asked_to_end == 0);
 }
 
 void Supervisor::start_run() {
+  if (fetcher_.is_done()) return start_inside();
+  if (std::string trouble = fetcher_.begin(); !trouble.empty())
+    fail_launch({std::move(trouble), true});
+}
+
+void Supervisor::start_inside() {
   if (box_ == nullptr) return order_.holds ? all_started() : launch_next();
-  if (std::string trouble = box_->start(); !trouble.empty())
+  opened_ = mono_now();
+  if (std::string trouble = box_->start([this] { return cgroups_.join(false); }); !trouble.empty())
     fail_launch({std::move(trouble), true});
 }
 
@@ -143,12 +152,24 @@ void Supervisor::container_is_up() {
     return fail_launch(
         {std::string("cannot move the container to the job's cgroup: ") + strerrordesc_np(error),
          true});
+  adopt_variables(box_->environment(), order_);
   if (order_.holds) return all_started();
   launch_next();
 }
 
+/// The job's own work is over: what it has left running must not write into it meanwhile.
+void Supervisor::store_container() {
+  const ContainerOrder& wish = order_.container;
+  if (box_ == nullptr || !started_ || (wish.keep.empty() && wish.save.empty())) return;
+  for (const pid_t pid : processes()) ::kill(pid, SIGKILL);
+  store_trouble_ =
+      box_->store(order_.launch.payload.umask, [this] { return cgroups_.join(false); });
+}
+
 void Supervisor::remove_container() {
   if (box_ == nullptr) return;
+  // Its files are removed as well: nobody may be at work on them.
+  if (!order_.container.root.empty()) cgroups_.kill();
   if (std::string trouble = box_->remove(); !trouble.empty())
     link_.send(report(StepReport::Kind::note, "its container is left over: " + trouble));
 }
@@ -295,9 +316,19 @@ bool Supervisor::reap() {
     if (pid < 0) return errno != ECHILD;
     if (execs_.child_ended(pid, status)) continue;
     Excuse excuse;
+    if (fetcher_.was(pid, status, excuse.text)) {
+      if (!excuse.text.empty())
+        fail_launch(std::move(excuse));
+      else if (!kill_at_)
+        start_run();
+      continue;
+    }
     if (box_ != nullptr && box_->was_client(pid, status, excuse.text, excuse.by_node) &&
-        !excuse.text.empty())
+        !excuse.text.empty()) {
+      // Nobody may follow its number any more, which will be another process's one day.
+      if (box_->is_up()) begin_end(EndCause::exited, "its container was ended");
       fail_launch({"the container did not start: " + excuse.text, excuse.by_node});
+    }
     for (Task& task : tasks_)
       if (task.running && task.pid == pid) task_ended(task, status);
   }
@@ -313,10 +344,11 @@ void Supervisor::task_ended(Task& task, int status) {
 
 bool Supervisor::done() const {
   if (is_given_up_) return true;
-  if (launching_) return false;
+  if (launching_ || fetcher_.is_running()) return false;
   for (const Task& task : tasks_)
     if (task.running) return false;
-  if (box_ != nullptr && !box_->is_up() && !kill_at_) return false;
+  const bool is_opening = box_ != nullptr && !box_->is_up();
+  if ((is_opening || !fetcher_.is_done()) && !kill_at_ && !order_.tasks.empty()) return false;
   if (order_.holds) return kill_at_.has_value() && !execs_.has_processes();
   return kill_at_.has_value() || (!order_.tasks.empty() && tasks_.size() == order_.tasks.size());
 }
@@ -338,7 +370,7 @@ void Supervisor::begin_end(EndCause cause, std::string detail) {
 void Supervisor::end_within(Duration grace, int signal) {
   const MonoTime at = mono_now() + grace;
   kill_at_ = kill_at_ ? std::min(*kill_at_, at) : at;
-  if (tasks_.empty() && !execs_.has_processes()) return;
+  if (tasks_.empty() && !execs_.has_processes() && !fetcher_.is_running()) return;
   signal_all(signal);
   signal_all(SIGCONT);  // a stopped process could not obey
 }
@@ -395,14 +427,18 @@ void Supervisor::wait_for_event() {
   if (const auto at = link_.retry_at()) sooner(*at);
   if (fence_ && !kill_at_) sooner(*fence_);
   const auto start_limit = std::chrono::milliseconds(order_.container.start_limit_ms);
-  const bool is_opening = box_ != nullptr && !box_->is_up() && !kill_at_;
-  if (is_opening) sooner(begun_ + start_limit);
+  const bool is_opening = box_ != nullptr && !box_->is_up() && !kill_at_ && fetcher_.is_done();
+  if (is_opening) sooner(opened_ + start_limit);
+  if (const auto at = fetcher_.give_up_at(); at && !kill_at_) sooner(*at);
 
   const int share_fd = share_ != nullptr ? share_->fd() : -1;
   const auto wait_in = [](int fd) { return pollfd{.fd = fd, .events = POLLIN, .revents = 0}; };
-  std::vector<pollfd> waits = {wait_in(link_.fd()), wait_in(launching_.get()), wait_in(share_fd),
+  std::vector<pollfd> waits = {wait_in(link_.fd()),
+                               wait_in(launching_.get()),
+                               wait_in(share_fd),
                                wait_in(is_opening ? box_->doorbell() : -1),
-                               wait_in(box_ != nullptr ? box_->client_output() : -1)};
+                               wait_in(box_ != nullptr ? box_->client_output() : -1),
+                               wait_in(fetcher_.output())};
   const std::size_t own_waits = waits.size();
   execs_.add_waits(waits);
   const std::int64_t wait_ns = std::max(wake - now, Duration::zero()).count();
@@ -416,14 +452,17 @@ void Supervisor::wait_for_event() {
       link_.send(report(StepReport::Kind::note, std::move(note)));
   }
   if (ready > 0 && waits[4].revents != 0) box_->read_client();
+  if (ready > 0 && waits[5].revents != 0) fetcher_.read();
   if (ready > 0 && waits[3].revents != 0) {
     if (std::string trouble = box_->answer_door(); !trouble.empty())
       fail_launch({std::move(trouble), false});
     else if (box_->is_up())
       container_is_up();
   }
-  if (is_opening && !box_->is_up() && mono_now() >= begun_ + start_limit)
+  if (is_opening && !box_->is_up() && mono_now() >= opened_ + start_limit)
     fail_launch({"the container did not start in time", true});
+  if (const auto at = fetcher_.give_up_at(); at && mono_now() >= *at)
+    fail_launch({fetcher_.too_late(), false});
   if (ready > 0 && waits[1].revents != 0) launch_answered();
   // Children first: a run that has ended by itself was not cancelled by an order that came late.
   reap();
@@ -555,84 +594,6 @@ void Supervisor::tell(const std::string& text) {
   execs_.forget();
   write_notice(order_, text);
   ::_exit(0);
-}
-
-/// Tasks that hang in the kernel: whatever they would have said, they were killed.
-void Supervisor::give_up() {
-  is_given_up_ = true;
-  launching_.reset();
-  for (Task& task : tasks_)
-    if (std::exchange(task.running, false))
-      task = {.pid = task.pid, .status = SIGKILL, .ours = true};
-}
-
-/// Whatever the job left behind, also what forked twice and took a session of its own: it is our
-/// child by now, or a descendant of one.
-void Supervisor::kill_rest() {
-  const MonoTime give_up = killed_at_.value_or(mono_now()) + unkillable_after();
-  sigset_t none;
-  sigemptyset(&none);
-  while (reap()) {
-    cgroups_.kill();
-    for (const pid_t pid : descendants_of(::getpid())) ::kill(pid, SIGKILL);
-    const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};
-    ::ppoll(nullptr, 0, &pause, &none);
-    if (mono_now() < give_up) continue;
-    is_given_up_ = true;
-    left_ = process_names(descendants_of(::getpid()));
-    break;
-  }
-}
-
-RunEnd Supervisor::verdict() const {
-  RunEnd end{.cause = cause_, .detail = detail_};
-  end.by_node = by_node_ && cause_ == EndCause::launch_failed;
-  // The first failure is the news; what ended because we ended it is not.
-  const Task* worst = nullptr;
-  for (const Task& task : tasks_) {
-    if (worst == nullptr || (worst->ours && !task.ours) ||
-        (worst->ours == task.ours && badness(task.status) > badness(worst->status)))
-      worst = &task;
-  }
-  if (worst != nullptr && cause_ != EndCause::launch_failed) {
-    end.exit_code = WIFEXITED(worst->status) ? WEXITSTATUS(worst->status) : 0;
-    end.exit_signal = WIFSIGNALED(worst->status) ? WTERMSIG(worst->status) : 0;
-  }
-  if (order_.holds && cause_ == EndCause::exited) {
-    const int status = execs_.finished().value_or(SIGHUP);  // as it is for who is left alone
-    end.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-    end.exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  }
-  if (cause_ == EndCause::exited && cgroups_.oom_kills() > 0) {
-    end.cause = EndCause::out_of_memory;
-    end.detail = "over its memory limit of " +
-                 std::to_string(order_.launch.part.memory_bytes >> 20) + " MiB on " +
-                 order_.launch.nodes[order_.launch.node_index];
-  }
-  if (!left_.empty()) {
-    end.detail += end.detail.empty() ? "" : "; ";
-    end.detail += "processes that SIGKILL could not end:";
-    for (const ProcessName& each : left_) end.detail += ' ' + std::to_string(each.pid);
-    end.left = left_;
-  }
-  end.elapsed_ms = (mono_now() - begun_).count() / 1'000'000;
-  return end;
-}
-
-bool Supervisor::report_end(const RunEnd& end, bool may_go_on) {
-  const MonoTime give_up = mono_now() + std::chrono::milliseconds(200);
-  while (!cgroups_.remove() && mono_now() < give_up) ::usleep(1000);
-  const RecordEnd entry{end, start_time_};
-  StepReport last = report(StepReport::Kind::ended);
-  last.end = end;
-  last.is_free = may_go_on;
-  // On a full disk the end is told to a living rgpud; with neither, it waits here for one of them.
-  for (;;) {
-    const bool recorded = static_cast<bool>(record_append(record_.get(), entry));
-    if (link_.send(last) || recorded) return may_go_on;
-    ::usleep(500'000);
-    link_.reconnect(mono_now());
-  }
 }
 
 }  // namespace rota::gpud

@@ -11,6 +11,7 @@
 #include "gpud/container/box.h"
 #include "gpud/launch/cgroup.h"
 #include "gpud/launch/exec_room.h"
+#include "gpud/launch/fetch.h"
 #include "gpud/launch/file.h"
 #include "gpud/launch/order.h"
 #include "gpud/launch/step_link.h"
@@ -48,7 +49,9 @@ class Supervisor {
   bool limit_by_driver();
   void judge_share(const std::vector<GpuHolders>& held);
   void start_run();
+  void start_inside();
   void container_is_up();
+  void store_container();
   void remove_container();
   std::vector<pid_t> processes() const;
   void launch_next();
@@ -78,6 +81,7 @@ class Supervisor {
   Duration unkillable_after() const {
     return std::chrono::milliseconds(order_.unkillable_after_ms);
   }
+  static int badness(int status);
   void give_up();
   void kill_rest();
   RunEnd verdict() const;
@@ -89,11 +93,13 @@ class Supervisor {
   RunCgroups cgroups_;
   std::unique_ptr<ShareDoor> share_;   // of a run with parts of GPUs
   std::unique_ptr<ContainerBox> box_;  // of a run with an image
+  SourceFetcher fetcher_;
   std::vector<Task> tasks_;
   ExecRoom execs_;
   Fd launching_;  // the newest child's pipe, until its exec or its excuse
   bool started_ = false;
   MonoTime begun_;
+  MonoTime opened_;  // its container was begun then
   WallTime start_time_;
   std::optional<MonoTime> kill_at_;    // it is being ended, and this is the end of its grace
   std::optional<MonoTime> killed_at_;  // SIGKILL was sent then
@@ -105,6 +111,7 @@ class Supervisor {
   MonoTime fence_read_;
   EndCause cause_ = EndCause::exited;
   std::string detail_;
+  std::string store_trouble_;  // why its container's files are not where they were wanted
   bool by_node_ = false;
   std::vector<ProcessName> left_;  // that SIGKILL did not end
 };

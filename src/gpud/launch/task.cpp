@@ -17,8 +17,10 @@
 #include <csignal>
 #include <cstring>
 
+#include "gpud/container/enroot_start.h"
 #include "gpud/container/share_trees.h"
 #include "gpud/launch/identity.h"
+#include "gpud/launch/namespaces.h"
 #include "gpud/share/stage.h"
 
 namespace rota::gpud {
@@ -228,7 +230,30 @@ Excuse open_files_as_owner(const StepOrder& order, const TaskOrder& task) {
   return trouble;
 }
 
+Excuse go_to_workdir(const ContainerOrder& container) {
+  for (const std::string& directory : workdirs_inside(container))
+    if (::chdir(directory.c_str()) == 0) return {};
+  return failed("enter working directory '" + container.workdirs.front() + "' in the container",
+                errno);
+}
+
+/// enroot's user namespace is the owner's: whoever goes there has become the owner before.
+Excuse enter_enroot(const StepOrder& order, const TaskOrder& task, pid_t init) {
+  const Owner& owner = order.launch.owner;
+  Namespaces spaces;
+  if (const int error = spaces.open(init)) return node_failed("look into the container", error);
+  if (Excuse trouble = open_files_as_owner(order, task); !trouble.text.empty()) return trouble;
+  std::string what;
+  if (const int error = spaces.enter(owner.uid, owner.gid, order.groups, what))
+    return node_failed(what, error);
+  if (const int error = give_up_capabilities())
+    return node_failed("give up the container's capabilities", error);
+  ::umask(static_cast<mode_t>(order.launch.payload.umask & 0777));
+  return go_to_workdir(order.container);
+}
+
 Excuse enter_container(const StepOrder& order, const TaskOrder& task, const Enclosure& inside) {
+  if (order.container.kind == ContainerKind::enroot) return enter_enroot(order, task, inside.init);
   const Owner& owner = order.launch.owner;
   if (Excuse trouble = open_files_as_owner(order, task); !trouble.text.empty()) return trouble;
   if (const int error = inside.enter()) return node_failed("enter the container", error);
@@ -238,10 +263,7 @@ Excuse enter_container(const StepOrder& order, const TaskOrder& task, const Encl
       ::setresuid(owner.uid, owner.uid, owner.uid) != 0)
     return no_owner(owner, errno);
   ::umask(static_cast<mode_t>(order.launch.payload.umask & 0777));
-  for (const std::string& directory : order.container.workdirs)
-    if (::chdir(directory.c_str()) == 0) return {};
-  return failed(
-      "enter working directory '" + order.container.workdirs.front() + "' in the container", errno);
+  return go_to_workdir(order.container);
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ UserEnd run(const UserOrder& order, int socket) {
   const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   const MonoTime give_up = mono_now() + std::chrono::milliseconds(order.limit_ms);
   end.trouble = wait_for(process.get(), output.out.get(), socket, give_up, end.output);
-  if (!end.trouble.empty()) ::kill(pid, SIGKILL);
+  if (!end.trouble.empty()) ::kill(order.with_children ? -pid : pid, SIGKILL);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
   drain(output.out.get(), end.output);

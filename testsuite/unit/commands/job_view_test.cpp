@@ -45,12 +45,14 @@ TEST(JobTable, IsLongWithWhatTheGpusDo) {
   JobView idle = running_job();
   idle.usage = {.sampled_ms = 1000, .idle_ms = 600'000, .energy_mj = 5'400'000'000'000};
   idle.idle_since = idle.start_time;
-  for (const JobView& job : {running_job(), waiting_job(), idle}) add_row(table, job, true);
+  JobView open = running_job();
+  open.urls = {"http://h/12-80/", "http://h/12-81/"};
+  for (const JobView& job : {open, waiting_job(), idle}) add_row(table, job, true);
   EXPECT_EQ("\n" + table.render({}), R"(
-JOBID NAME  USER PROJECT KIND  PRIORITY STATE       TIME GPUS GPU% MEAN% GPUMEM MAXGPUMEM POWER  ENERGY  IDLE NODES NODELIST(REASON)
-   12 train ada  vision  train       50 RUNNING 01:02:03    2  93%   90%  48GiB     52GiB  513W   517Wh     -     2 dgx[1-2]
-   13 big   bob  default train       50 PENDING     0:00   16    -     -      -         -     -       -     -     1 (Resources: asks for 16 GPUs, 6 are free)
-   12 train ada  vision  train       50 RUNNING 01:02:03    2   0%    0%     0B        0B    0W 1500kWh 10:00     2 dgx[1-2]
+JOBID NAME  USER PROJECT KIND  PRIORITY STATE       TIME GPUS GPU% MEAN% GPUMEM MAXGPUMEM POWER  ENERGY  IDLE NODES URL             NODELIST(REASON)
+   12 train ada  vision  train       50 RUNNING 01:02:03    2  93%   90%  48GiB     52GiB  513W   517Wh     -     2 http://h/12-80/ dgx[1-2]
+   13 big   bob  default train       50 PENDING     0:00   16    -     -      -         -     -       -     -     1 -               (Resources: asks for 16 GPUs, 6 are free)
+   12 train ada  vision  train       50 RUNNING 01:02:03    2   0%    0%     0B        0B    0W 1500kWh 10:00     2 -               dgx[1-2]
 )");
 }
 
@@ -146,7 +148,7 @@ TEST(JobJson, ARunningJob) {
       R"("gpu_usage":{"sampled_gpu_seconds":7446,"busy_gpu_seconds":6701.4,)"
       R"("energy_joules":1861500,"utilization_percent":93,"memory_bytes":51539607552,)"
       R"("memory_max_bytes":55834574848,"power_watts":512.5,"idle_seconds":0},"idle_since":null,)"
-      R"("mps":false,"mps_percent":null,"image":null,"image_digest":null})");
+      R"("mps":false,"mps_percent":null,"image":null,"image_digest":null,"ports":[],"urls":[]})");
 }
 
 TEST(JobJson, AnIdleJob) {
@@ -172,7 +174,7 @@ TEST(JobJson, AWaitingJob) {
       R"("nodelist":"dgx[1-4]","exclude":"dgx2","constraint":"v100&lab",)"
       R"("nodes_min":null,"nodes_max":null,)"
       R"("topology":null,"placement_level":null,"placement":null,"segment":null,"gpu_usage":null,)"
-      R"("idle_since":null,"mps":false,"mps_percent":null,"image":null,"image_digest":null})");
+      R"("idle_since":null,"mps":false,"mps_percent":null,"image":null,"image_digest":null,"ports":[],"urls":[]})");
 }
 
 TEST(JobJson, AShareOfTheCompute) {
@@ -191,10 +193,19 @@ TEST(JobJson, TheImageThatItRunsIn) {
   JobView job = running_job();
   job.spec.image = "torch:2";
   job.image_digest = "torch@sha256:aa";
-  EXPECT_NE(json_of(job).find(R"("image":"torch:2","image_digest":"torch@sha256:aa"})"),
+  EXPECT_NE(json_of(job).find(R"("image":"torch:2","image_digest":"torch@sha256:aa",)"),
             std::string::npos);
   EXPECT_EQ(line_of("%{image} %{image_digest}", job),
             "IMAGE IMAGE_DIGEST\ntorch:2 torch@sha256:aa\n");
+}
+
+TEST(JobJson, WhereBrowsersFindIt) {
+  JobView job = running_job();
+  job.spec.service.edit().ports = {80, 81};
+  job.urls = {"http://h/12-80/", "http://h/12-81/"};
+  EXPECT_NE(json_of(job).find(R"("ports":[80,81],"urls":["http://h/12-80/","http://h/12-81/"]})"),
+            std::string::npos);
+  EXPECT_EQ(line_of("%{ports} %{urls}", job), "PORTS URL\n80,81 http://h/12-80/ http://h/12-81/\n");
 }
 
 TEST(JobJson, HowAJobEnded) {

@@ -39,6 +39,9 @@ std::string text_of(const JobSpec& spec) {
   if (!spec.nodes->empty()) text += ", " + rota::text_of(*spec.nodes);
   if (spec.topology->names_levels()) text += ", " + rota::text_of(*spec.topology);
   if (spec.topology->segment > 0) text += rota::format(", segments of {}", spec.topology->segment);
+  for (const std::uint16_t port : spec.service->ports) text += rota::format(", port {}", port);
+  if (spec.service->url) text += ", for browsers";
+  for (const std::string& user : spec.service->users) text += " of " + user;
   return text;
 }
 
@@ -72,6 +75,28 @@ TEST(SubmitOptions, SayWhatTheJobIs) {
             "a in other, train, 0 nodes, 4 tasks, 1+0 GPUs");
   EXPECT_EQ(line("-N 2 --gpus-per-node=8 --ntasks-per-node 8"),
             "job.sh in default, train, 2 nodes, 16 tasks, 0+8 GPUs");
+}
+
+TEST(SubmitOptions, SayWhoComesToItsPorts) {
+  const std::string plain = "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs";
+  EXPECT_EQ(line("--port 8888"), plain + ", port 8888");
+  EXPECT_EQ(line("--port 8888,80 --port=80,81 --url"),
+            plain + ", port 8888, port 80, port 81, for browsers");
+  EXPECT_EQ(line("--port 80 --url=users:ada,bob"), plain + ", port 80, for browsers of ada of bob");
+  EXPECT_EQ(line("--port 80 --url=users:ada --url"), plain + ", port 80, for browsers");
+  EXPECT_EQ(job("#ROTA --port=80 --url=users:ada\n", {}, "--port 81"),
+            plain + ", port 80, port 81, for browsers of ada");
+  EXPECT_EQ(line("--url"), "an address for browsers needs a port: give --port as well");
+  for (const char* wrong : {"0", "65536", "-1", "x", "80,", ",80", "80:80"})
+    EXPECT_EQ(line(std::string("--port=") + wrong),
+              rota::format("--port: '{}' is no list of ports; write 8888 or 8888,6006, each 1 to "
+                           "65535",
+                           wrong));
+  for (const char* wrong : {"ada", "users:", "users:ada,", "groups:x"})
+    EXPECT_EQ(line(std::string("--port 80 --url=") + wrong),
+              rota::format("--url: '{}' names nobody; write --url for yourself, or "
+                           "--url=users:alice,bob for them too",
+                           wrong));
 }
 
 TEST(SubmitOptions, SayHowItIsToldToMakeWay) {

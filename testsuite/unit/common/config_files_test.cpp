@@ -60,12 +60,19 @@ std::string as_text(const Config& c) {
        << c.node_container_runtime << '|' << c.node_container_gpus << '|'
        << c.node_container_network << '|' << c.node_container_ipc << '|' << c.node_container_mounts
        << '|' << c.node_container_start_limit.count() << '|' << c.node_docker_socket << '|'
-       << c.node_docker_runtime << '|' << c.node_podman << '|' << c.node_reconnect_max.count()
-       << '|' << c.node_health_poll.count() << '|' << c.node_health_policy << '|'
-       << c.node_kernel_log << '|' << c.node_gpu_reset_program << '|' << c.node_gpu_test_program
-       << '|' << c.node_gpu_program_limit.count() << '|' << c.node_health_checks << '|'
-       << c.node_health_check_interval.count() << '|' << c.node_health_check_limit.count() << '|'
-       << c.node_health_check_jobs << '|' << c.log_file << '|' << c.log_level;
+       << c.node_docker_runtime << '|' << c.node_podman << '|' << c.node_enroot << '|'
+       << c.node_enroot_dir << '|' << c.node_enroot_user << '|' << c.node_container_kept_max << '|'
+       << c.node_container_save_limit.count() << '|' << c.node_git_limit.count() << '|'
+       << c.node_git_size_max << '|' << c.node_image_cache << '|' << c.node_prefetch << '|'
+       << c.node_reconnect_max.count() << '|' << c.node_health_poll.count() << '|'
+       << c.node_health_policy << '|' << c.node_kernel_log << '|' << c.node_gpu_reset_program << '|'
+       << c.node_gpu_test_program << '|' << c.node_gpu_program_limit.count() << '|'
+       << c.node_health_checks << '|' << c.node_health_check_interval.count() << '|'
+       << c.node_health_check_limit.count() << '|' << c.node_health_check_jobs << '|'
+       << c.proxy_listen << '|' << c.proxy_url << '|' << c.proxy_certificate << '|' << c.proxy_key
+       << '|' << c.proxy_plain << '|' << c.proxy_token_life.count() << '|'
+       << c.proxy_idle_limit.count() << '|' << c.proxy_connections_max << '|'
+       << c.proxy_user_connections_max << '|' << c.log_file << '|' << c.log_level;
   return text.str();
 }
 
@@ -123,10 +130,12 @@ TEST(ConfigTable, EveryKeyChangesItsOwnMemberAndNoOther) {
                         : key.name == "node.container_gpus"    ? "cdi"
                         : key.name == "node.container_network" ? "none"
                         : key.name == "node.container_ipc"     ? "host"
+                        : key.name == "node.image_cache"       ? "200G"
                                                                : "";
     if (key.type == "bool") value = key.default_text == "true" ? "false" : "true";
     if (key.name == "cluster.name" || key.name == "node.name" || key.name == "node.cgroup_parent")
       value = "other";
+    if (key.name == "proxy.url") value = "https://*.other:1";
     if (value.empty()) value = other_values.at(std::string(key.type));
     Config config;
     const auto done = config_assign(config, key.name, value);

@@ -90,12 +90,25 @@ TEST(ConfigErrors, AnUnknownKeyNamesTheNearest) {
             "r.yaml:2:3: unknown key 'nodes.<<'; 'nodes' has heartbeat, lost_after, fence_after");
 }
 
+TEST(ConfigErrors, AnAddressForBrowsers) {
+  for (const char* good : {"https://login1", "http://127.0.0.1:7119", "https://*.jobs.org:8443",
+                           "https://[::1]:8443", "https://login1/"})
+    EXPECT_EQ(refused(std::string("proxy:\n  url: ") + good + "\n"), "taken") << good;
+  for (const char* bad : {"login1", "ftp://login1", "https://", "https://a/b", "https://a:0",
+                          "https://a.*.org", "https://u@a", "https://a?b"})
+    EXPECT_NE(refused(std::string("proxy:\n  url: ") + bad + "\n").find("proxy.url must be http"),
+              std::string::npos)
+        << bad;
+  EXPECT_EQ(refused("proxy:\n  key: /k\n"),
+            "r.yaml:2:8: proxy.certificate and proxy.key belong together: give both, or neither");
+}
+
 TEST(ConfigErrors, AnUnknownSectionToo) {
   EXPECT_EQ(refused("\nnods:\n  heartbeat: 5s\n"),
             "r.yaml:2:1: unknown section 'nods'; did you mean 'nodes'?");
   EXPECT_EQ(refused("quotas:\n  x: 1\n"),
             "r.yaml:1:1: unknown section 'quotas'; known are cluster, controller, munge, nodes, "
-            "jobs, scheduler, node, log, node_groups, topology");
+            "jobs, scheduler, node, proxy, log, node_groups, topology, data");
   EXPECT_EQ(
       refused("heartbeat: 5s\n"),
       "r.yaml:1:1: 'heartbeat' is no section; write 'nodes:' and below it, indented, 'heartbeat:'");

@@ -10,18 +10,21 @@ namespace {
 struct Fixture {
   Fixture() : engine({}, {}, at) {}
 
-  NodeId join(const std::string& name) {
+  NodeId join(const std::string& name, std::vector<proto::RunReport> runs = {}) {
     NodeJoined event;
     event.identity.name = name;
     event.inventory.cpu_count = 16;
+    event.runs = std::move(runs);
     return engine.node_joined(std::move(event), at);
   }
-  JobId submit(std::uint32_t nodes) {
+  JobId submit(std::uint32_t nodes, std::uint32_t cpus = 1) {
     JobSubmitted event;
     event.owner = {1000, 1000, "ada"};
     event.spec.name = "job";
     event.spec.node_count = nodes;
     event.spec.task_count = nodes;
+    event.spec.task.cpu_count = cpus;
+    event.spec.time_limit_seconds = 600;
     event.spec.image = "torch:2";
     event.payload.mode = LaunchMode::tasks;
     event.payload.working_directory = "/";
@@ -29,15 +32,21 @@ struct Fixture {
     EXPECT_TRUE(job) << job.error().detail;
     return *job;
   }
-  /// "1.0 on n0 with -": launches, and the image that they are bound to.
+  /// "1.0 on n0 with -; fetch for 1 on n1 of torch:2": launches, and the image that they are bound
+  /// to; and images that are to come.
   std::string launches() {
     engine.schedule(at);
     std::string text;
-    for (const NodeOrder& order : engine.take_effects().orders)
+    for (const NodeOrder& order : engine.take_effects().orders) {
+      const std::string& node = engine.nodes().at(order.node).identity.name;
+      const std::string between = text.empty() ? "" : "; ";
       if (const auto* launch = std::get_if<proto::LaunchRun>(&order.message))
-        text += format("{}{}.{} on {} with {}", text.empty() ? "" : "; ", launch->run.job.value,
-                       launch->run.restart, engine.nodes().at(order.node).identity.name,
-                       launch->image_digest.empty() ? "-" : launch->image_digest);
+        text += format("{}{}.{} on {} with {}", between, launch->run.job.value, launch->run.restart,
+                       node, launch->image_digest.empty() ? "-" : launch->image_digest);
+      if (const auto* fetch = std::get_if<proto::FetchImage>(&order.message))
+        text += format("{}fetch for {} on {} of {}{}", between, fetch->job.value, node,
+                       fetch->image, fetch->digest.empty() ? "" : " " + fetch->digest);
+    }
     return text;
   }
   void started(NodeId node, JobId job, const std::string& digest) {
@@ -73,8 +82,9 @@ TEST(JobImage, NodesThatSawTwoBeginAnewWithTheFirst) {
   const NodeId n0 = f.join("n0");
   const NodeId n1 = f.join("n1");
   const JobId job = f.submit(2);
-  EXPECT_EQ(f.launches(), "1.0 on n0 with -; 1.0 on n1 with -");
+  EXPECT_EQ(f.launches(), "1.0 on n0 with -");
   f.started(n0, job, "torch@sha256:aa");
+  EXPECT_EQ(f.launches(), "1.0 on n1 with torch@sha256:aa");
   f.started(n1, job, "torch@sha256:bb");
   EXPECT_EQ(f.state(job), "COMPLETING");
   f.ended(n0, job);
@@ -108,6 +118,132 @@ TEST(JobImage, OfSeveralNodesOneIsNamed) {
   f.launches();
   EXPECT_TRUE(f.engine.run_progress(n0, {job, 0}, "image\n7 %"));
   EXPECT_EQ(f.reason(job), "n0: image\\n7 %");
+}
+
+// The first node says it as soon as it knows, long before its part has started.
+TEST(JobImage, OthersStartWithWhatTheFirstNodeFound) {
+  Fixture f;
+  const NodeId n0 = f.join("n0");
+  const NodeId n1 = f.join("n1");
+  f.engine.node_images(n1, {});
+  const JobId job = f.submit(2);
+  EXPECT_EQ(f.launches(), "1.0 on n0 with -; fetch for 1 on n1 of torch:2")
+      << "the second brings it meanwhile";
+  f.engine.run_image(n0, {job, 0}, "torch@sha256:aa");
+  EXPECT_EQ(f.launches(), "1.0 on n1 with torch@sha256:aa");
+  f.started(n0, job, "torch@sha256:aa");
+  EXPECT_EQ(f.launches(), "") << "once";
+  f.started(n1, job, "torch@sha256:aa");
+  EXPECT_EQ(f.state(job), "RUNNING");
+}
+
+TEST(JobImage, OthersStartAllTheSameWhereTheFirstNodeHasNothingToSay) {
+  Fixture f;
+  const NodeId n0 = f.join("n0");
+  const NodeId n1 = f.join("n1");
+  const JobId job = f.submit(2);
+  EXPECT_EQ(f.launches(), "1.0 on n0 with -");
+  f.started(n0, job, "");
+  EXPECT_EQ(f.launches(), "1.0 on n1 with -");
+  f.started(n1, job, "");
+  EXPECT_EQ(f.state(job), "RUNNING");
+}
+
+// Its start was not heard of, only that it is over.
+TEST(JobImage, OthersStartAllTheSameWhereTheFirstNodeIsDone) {
+  Fixture f;
+  const NodeId n0 = f.join("n0");
+  f.join("n1");
+  const JobId job = f.submit(2);
+  EXPECT_EQ(f.launches(), "1.0 on n0 with -");
+  f.engine.run_ended(n0, {job, 0}, {.cause = EndCause::exited}, {}, f.at);
+  EXPECT_EQ(f.launches(), "1.0 on n1 with -");
+}
+
+TEST(JobImage, OthersEndWithTheFirstNodeThatCouldNotStart) {
+  Fixture f;
+  const NodeId n0 = f.join("n0");
+  const NodeId n1 = f.join("n1");
+  const JobId job = f.submit(2);
+  f.launches();
+  f.engine.run_ended(n0, {job, 0},
+                     {.cause = EndCause::launch_failed, .detail = "no such image", .by_node = true},
+                     {}, f.at);
+  EXPECT_EQ(f.state(job), "COMPLETING");
+  f.ended(n1, job);
+  EXPECT_EQ(f.state(job), "PENDING");
+}
+
+// What each of them lost is told again when it joins; nothing of it is only in memory.
+TEST(JobImage, WhoIsKilledMeanwhileFindsTheRunAsItWas) {
+  Fixture f;
+  const NodeId n0 = f.join("n0");
+  const NodeId n1 = f.join("n1");
+  const JobId job = f.submit(2);
+  EXPECT_EQ(f.launches(), "1.0 on n0 with -");
+  f.engine.node_left(n1, "away", f.at);
+  f.join("n1");
+  EXPECT_EQ(f.launches(), "") << "the first has not said it yet";
+  f.engine.node_left(n0, "away", f.at);
+  f.join("n0");
+  EXPECT_EQ(f.launches(), "1.0 on n0 with -") << "it had not heard of it";
+  proto::RunReport report;
+  report.run = {job, 0};
+  f.engine.node_left(n0, "away", f.at);
+  f.join("n0", {report});
+  EXPECT_EQ(f.launches(), "") << "it is on its way there";
+  f.engine.node_left(n1, "away", f.at);
+  f.engine.node_left(n0, "away", f.at);
+  report.phase = proto::RunPhase::running;
+  report.image_digest = "torch@sha256:aa";
+  f.join("n0", {report});
+  EXPECT_EQ(f.launches(), "");
+  f.join("n1");
+  EXPECT_EQ(f.launches(), "1.0 on n1 with torch@sha256:aa");
+  f.started(n1, job, "torch@sha256:aa");
+  EXPECT_EQ(f.state(job), "RUNNING");
+}
+
+TEST(JobImage, ComesWhileTheJobWaitsForItsPlace) {
+  Fixture f;
+  const NodeId n0 = f.join("n0");
+  const NodeId n1 = f.join("n1");
+  f.engine.node_images(n0, {"jax"});
+  f.engine.node_images(n1, {});
+  const JobId first = f.submit(2, 16);
+  f.launches();
+  f.started(n0, first, "torch@sha256:aa");
+  EXPECT_EQ(f.launches(), "1.0 on n1 with torch@sha256:aa");
+  f.started(n1, first, "torch@sha256:aa");
+  f.submit(2, 16);
+  EXPECT_EQ(f.launches(), "fetch for 2 on n0 of torch:2; fetch for 2 on n1 of torch:2");
+  f.submit(1, 1);
+  EXPECT_EQ(f.launches(), "") << "each is told once, however often it is planned";
+  f.engine.node_left(n1, "away", f.at);
+  f.join("n1", {{.run = {first, 0}, .phase = proto::RunPhase::running}});
+  EXPECT_EQ(f.launches(), "") << "it has not said that it can";
+  f.engine.node_images(n1, {});
+  f.submit(1, 1);
+  EXPECT_EQ(f.launches(), "fetch for 2 on n1 of torch:2") << "a new session may be a new rgpud";
+  for (const NodeId node : {n0, n1})
+    f.engine.run_ended(node, {first, 0}, {.cause = EndCause::exited}, {}, f.at);
+  EXPECT_EQ(f.launches(),
+            "2.0 on n0 with -; fetch for 2 on n1 of torch:2; fetch for 3 on n0 of torch:2")
+      << "the second starts, and the third has a place in time now";
+}
+
+TEST(JobImage, GoesToTheNodeThatHasIt) {
+  Fixture f;
+  f.join("n0");
+  const NodeId n1 = f.join("n1");
+  f.engine.node_images(n1, {"torch:2", std::string(1000, 'x')});
+  f.submit(1);
+  EXPECT_EQ(f.launches(), "1.0 on n1 with -");
+  f.join("n2");
+  f.engine.node_left(n1, "away", f.at);
+  f.join("n1", {{.run = {JobId{1}, 0}}});
+  f.submit(1, 16);
+  EXPECT_EQ(f.launches(), "2.0 on n0 with -") << "what it had is not known any more";
 }
 
 }  // namespace

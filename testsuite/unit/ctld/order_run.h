@@ -12,7 +12,8 @@ inline RunId run_of(const NodeOrder& order) {
       [](const auto& message) {
         using Message = std::decay_t<decltype(message)>;
         if constexpr (std::is_same_v<Message, proto::GpuHealthTaken> ||
-                      std::is_same_v<Message, proto::HealthOrder>)
+                      std::is_same_v<Message, proto::HealthOrder> ||
+                      std::is_same_v<Message, proto::FetchImage>)
           return RunId{};
         else
           return message.run;

@@ -1,6 +1,8 @@
 // testsuite/unit/gpud/container_test.cpp - what engines say of images, and what they are asked for.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "common/format.h"
 #include "gpud/container/engine.h"
 #include "gpud/container/http.h"
@@ -41,6 +43,12 @@ TEST(ImageFacts, AreReadFromWhatTheEngineTells) {
   EXPECT_EQ(facts->size_bytes, 1234u);
 }
 
+TEST(ImageFacts, OfTwoDigestsInOneRepositoryTheOneThatWasAskedFor) {
+  const std::string twice =
+      R"({"Id":"sha256:aa","RepoDigests":["t@sha256:01","t@sha256:02","t@sha256:03"],"Config":{}})";
+  EXPECT_EQ(image_facts(twice, "t@sha256:02")->digest, "t@sha256:02");
+}
+
 TEST(ImageFacts, OneThatNoRegistryHasIsKnownByItsId) {
   EXPECT_EQ(image_facts(inspected, "mine:1")->digest, "sha256:aa");
   EXPECT_EQ(image_facts(R"([{"Id":"cc","Config":{}}])", "mine")->id, "sha256:cc")
@@ -71,6 +79,27 @@ TEST(PullProgress, CountsBytesOfAllLayers) {
   progress.take("not JSON\n{\"status\":\"Already exists\",\"id\":\"b\"}\n");
   EXPECT_EQ(progress.percent(), 100u);
   EXPECT_EQ(progress.trouble(), "");
+}
+
+// As podman 4.3 draws it, over and over.
+TEST(PullProgress, CountsBytesThatPodmanDraws) {
+  PullProgress progress(PullProgress::Of::podman);
+  progress.take("Trying to pull 127.0.0.1:5000/x:2...\nGetting image source signatures\n");
+  EXPECT_EQ(progress.percent(), 0u);
+  progress.take(
+      "Copying blob ca77 [=========>-] 4.0MiB / 5.0MiB\r\nCopying blob 4a54 [>---] 1.0MiB / ");
+  EXPECT_EQ(progress.percent(), 80u) << "only whole lines count";
+  progress.take("15.0MiB\n");
+  EXPECT_EQ(progress.percent(), 25u);
+  progress.take(
+      "\x1b[2A\x1b[JCopying blob ca77 done  \nCopying blob 4a54 [==>-] 10.0MiB / 15.0MiB\n");
+  EXPECT_EQ(progress.percent(), 75u);
+  progress.take(
+      "Copying blob 4a54 [====] 15.0MiB / 15.0MiB | 3.0MiB/s\nCopying config 9f [=] 1.0KiB / "
+      "1.0KiB\n");
+  EXPECT_EQ(progress.percent(), 100u);
+  progress.take("Copying blob 1111 [nonsense\nCopying blob 2222 skipped: already exists\n");
+  EXPECT_EQ(progress.percent(), 100u);
 }
 
 TEST(PullProgress, HasTheRegistrysWords) {
@@ -192,6 +221,64 @@ TEST(ContainerPlan, PodmanGetsTheSameInWords) {
       "--entrypoint=/run/.rota/pause --read-only --shm-size=4096 --cpuset-cpus=0-3 "
       "--device=nvidia.com/gpu=GPU-1 -- sha256:aa");
   EXPECT_EQ(order.remove_words.back(), "rota-n1.ab.12.1");
+}
+
+TEST(ContainerPlan, EnrootGetsAnImageAndAPlaceOfTheOwners) {
+  ContainerFacts facts = node_facts();
+  facts.enroot = "/opt/enroot/bin/enroot";
+  facts.enroot_dir = "/spool/enroot";
+  proto::LaunchRun launch = launch_of("/images/x.sqsh");
+  launch.gpu_uuids = {"GPU-1", "GPU-2"};
+  facts.gpus = "nvidia";
+  ImageFacts image;
+  image.id = "/images/x.sqsh";
+  const auto plan = [&] {
+    return *plan_container(launch, ContainerKind::enroot, image, facts, "/spool/12.1.box", "0-3");
+  };
+  ContainerOrder order = plan();
+  EXPECT_EQ(order.root, "/spool/enroot/data/1000/rota-n1.ab.12.1");
+  EXPECT_EQ(format("{}", fmt::join(order.create_words, " ")),
+            "/opt/enroot/bin/enroot create --name rota-n1.ab.12.1 -- /images/x.sqsh");
+  EXPECT_EQ(format("{}", fmt::join(order.start_words, " ")),
+            "/opt/enroot/bin/enroot start --rc /spool/12.1.box/rc --rw");
+  EXPECT_NE(std::ranges::find(order.environment, "NVIDIA_VISIBLE_DEVICES=GPU-1,GPU-2"),
+            order.environment.end());
+  EXPECT_TRUE(order.entry_words.empty());
+  launch.payload.arguments.clear();
+  launch.payload.container.name = "tools:create";
+  launch.payload.container.read_only = true;
+  order = plan();
+  EXPECT_EQ(order.root, "/spool/enroot/data/1000/kept.tools");
+  EXPECT_TRUE(order.is_fresh);
+  EXPECT_EQ(order.start_words.back(), "/spool/12.1.box/rc");
+  EXPECT_EQ(format("{}", fmt::join(order.entry_words, " ")), "/bin/sh /etc/rc");
+}
+
+TEST(ContainerPlan, VolumesHaveThePlaceAndTheLimitsOfTheSite) {
+  ContainerFacts facts = node_facts();
+  facts.data = {{"own", "/lustre/own", "/own", false, {"elsewhere"}},
+                {"sets", "/lustre/sets", "/sets", true, {}}};
+  proto::LaunchRun launch = launch_of("x");
+  launch.payload.container.data = {{"sets", "", false}, {"sets", "/mnt", false}};
+  const ContainerOrder order = plan_of(launch, ContainerKind::docker, facts);
+  EXPECT_EQ(order.mounts, (std::vector<ContainerMount>{{"/lustre/sets", "/sets", true},
+                                                       {"/lustre/sets", "/mnt", true}}));
+  launch.payload.container.data = {{"own", "", false}};
+  const auto refused = plan_container(launch, ContainerKind::docker, {}, facts, "/d", "");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().detail,
+            "the configuration of this node has no volume 'own' for project 'default'");
+}
+
+TEST(ContainerPlan, WhatIsKeptIsTheOwnersAndSaysWhatTheImageSaid) {
+  proto::LaunchRun launch = launch_of("x");
+  launch.payload.container.name = "tools";
+  ContainerOrder order = plan_of(launch, ContainerKind::docker);
+  EXPECT_EQ(order.keep, "rota-own-kept:1000.tools");
+  EXPECT_EQ(order.keep_request.find("pause"), std::string::npos);
+  order = plan_of(launch, ContainerKind::podman);
+  EXPECT_EQ(order.keep_words.back(), "localhost/rota-own-kept:1000.tools");
+  EXPECT_EQ(order.keep_words[order.keep_words.size() - 2], "rota-n1.ab.12.1");
 }
 
 TEST(ContainerPlan, TheImageRunsItsOwnCommandWhenTheJobHasNone) {

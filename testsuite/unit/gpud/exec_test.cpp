@@ -305,6 +305,32 @@ TEST_F(ExecTest, RefusesABadTicket) {
   EXPECT_EQ(run(start).substr(0, 29), "error: the ticket has expired");
 }
 
+TEST_F(ExecTest, ATicketForAPortOpensNothingElse) {
+  start_job();
+  const auto with_port = [this](proto::ExecKind kind, std::uint16_t port) {
+    proto::ExecStart start = request({"true"});
+    start.ticket.purpose = "port";
+    start.ticket.port = 1;
+    net::sign(start.ticket, shell->ticket_key());
+    start.kind = kind;
+    start.port = port;
+    return start;
+  };
+  using proto::ExecKind;
+  const std::string refusal = "error: the ticket is for port 1 and for nothing else";
+  // Nobody listens there, but it was tried.
+  EXPECT_EQ(run(with_port(ExecKind::connect, 1)).find("error:"), std::string::npos);
+  EXPECT_EQ(run(with_port(ExecKind::connect, 2)), refusal);
+  for (const ExecKind kind : {ExecKind::command, ExecKind::hold, ExecKind::attach})
+    EXPECT_EQ(run(with_port(kind, 1)), refusal);
+  proto::ExecStart start = with_port(ExecKind::connect, 1);
+  start.ends_run = true;
+  EXPECT_EQ(run(start), refusal);
+  start = with_port(ExecKind::connect, 1);
+  start.ticket.port = 2;
+  EXPECT_EQ(run(start), "error: the ticket was not signed by this node's controller");
+}
+
 TEST_F(ExecTest, RefusesWhatMakesNoSense) {
   start_job();
   proto::ExecStart start = request({std::string("a\0b", 3)});
