@@ -1,6 +1,10 @@
 // gpud/nursery_keeper.cpp - one socket, one queue, one timer for the time between two nurseries.
 #include "gpud/nursery_keeper.h"
 
+#include <sys/socket.h>
+
+#include <cerrno>
+
 #include "common/log.h"
 #include "gpud/launch/spawn.h"
 
@@ -62,7 +66,12 @@ void NurseryKeeper::flush() {
 /// It never writes: that it can be read means that it has gone.
 void NurseryKeeper::watch() {
   socket_.async_wait(boost::asio::posix::descriptor_base::wait_read, [this](error_code error) {
-    if (!error) died("ended", restart_pause);
+    if (error) return;
+    // An earlier socket of the same number can wake us for nothing.
+    char byte = 0;
+    const ssize_t size = ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return watch();
+    died("ended", restart_pause);
   });
 }
 

@@ -8,6 +8,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
 
 #include "common/escape.h"
 #include "common/format.h"
@@ -49,12 +50,17 @@ boost::asio::awaitable<Result<std::string>> user_call_end(boost::asio::any_io_ex
                                                           std::chrono::milliseconds limit) {
   boost::asio::posix::stream_descriptor line(executor, socket.release());
   boost::asio::steady_timer timer(executor, limit + spare);
-  const auto done = co_await (line.async_wait(line.wait_read, as_tuple(use_awaitable)) ||
-                              timer.async_wait(as_tuple(use_awaitable)));
   std::string bytes(user_bytes_max + 4096, '\0');
   ssize_t size = -1;
-  if (done.index() == 0)
+  for (bool is_over = false; !is_over;) {
+    const auto done = co_await (line.async_wait(line.wait_read, as_tuple(use_awaitable)) ||
+                                timer.async_wait(as_tuple(use_awaitable)));
+    is_over = done.index() != 0;
+    if (is_over) break;
+    // What an earlier socket of the same number had to say can wake us for nothing.
     size = ::recv(line.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+    is_over = size >= 0 || (errno != EAGAIN && errno != EINTR);
+  }
   if (size <= 0)
     co_return Error{Errc::unsupported,
                     format("{}: rstepd's nursery does not tell its end", program)};

@@ -3,6 +3,7 @@
 #include "gpud/mps/keeper.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,6 +40,12 @@ constexpr char question[] = "get_default_active_thread_percentage\n";
 
 std::string text_of(const std::pair<std::string, std::uint32_t>& key) {
   return format("the MPS daemon of uid {} on {}", key.second, key.first);
+}
+
+/// The process of a pidfd.
+bool has_ended(int pidfd) {
+  pollfd look{.fd = pidfd, .events = POLLIN, .revents = 0};
+  return ::poll(&look, 1, 0) > 0;
 }
 
 /// `job_count`: those that had it.
@@ -303,8 +310,10 @@ Result<void> MpsKeeper::take(const Key& key, MpsProcess process) {
 
 awaitable<void> MpsKeeper::watch(Key key, int pidfd) {
   boost::asio::posix::stream_descriptor process(executor_, pidfd);
-  const auto [error] = co_await process.async_wait(process.wait_read, as_tuple(use_awaitable));
-  if (error) co_return;
+  do {
+    const auto [error] = co_await process.async_wait(process.wait_read, as_tuple(use_awaitable));
+    if (error) co_return;
+  } while (!has_ended(pidfd));
   const auto entry = entries_.find(key);
   // Another may have come in its place meanwhile.
   if (entry == entries_.end() || !entry->second.process || entry->second.process->is_alive())
@@ -318,9 +327,12 @@ awaitable<bool> MpsKeeper::is_gone(int pidfd, Duration patience) {
   if (own < 0) co_return true;
   boost::asio::posix::stream_descriptor process(executor_, own);
   boost::asio::steady_timer timer(executor_, patience);
-  const auto done = co_await (process.async_wait(process.wait_read, as_tuple(use_awaitable)) ||
-                              timer.async_wait(as_tuple(use_awaitable)));
-  co_return done.index() == 0;
+  for (;;) {
+    const auto done = co_await (process.async_wait(process.wait_read, as_tuple(use_awaitable)) ||
+                                timer.async_wait(as_tuple(use_awaitable)));
+    // An earlier descriptor of the same number can wake us for nothing.
+    if (done.index() != 0 || has_ended(own)) co_return done.index() == 0;
+  }
 }
 
 /// In order first, then without being asked. Its clients have all gone before.
