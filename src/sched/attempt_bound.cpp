@@ -23,8 +23,8 @@ bool is_within_limits(const QuotaTree& quotas, QuotaIndex project) {
 }
 
 double age_of(const World& world, std::uint32_t job) {
-  const std::int64_t started = world.job(job).started;
-  return started == never ? 0 : static_cast<double>(world.now - started);
+  const std::int64_t since = world.job(job).works_since();
+  return since == never ? 0 : static_cast<double>(world.now - since);
 }
 
 std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -89,7 +89,7 @@ void AttemptBound::add(const Unit& unit) {
       is_plain(*job.shape) && unit.tasks.size() == job.tasks.size() && !job.semi && !job.background;
   victim.is_counted =
       job.shape->lie != Lie::apart || unit.tasks.size() == 1 || job_.shape->lie == Lie::apart;
-  victim.key = world_.key_as(Fill::below, unit.job);
+  victim.key = world_.key_to_take(Fill::below, unit.job);
   victim.part_begin = static_cast<std::uint32_t>(parts_.size());
   victim.least = std::numeric_limits<std::int64_t>::max();
   const double age = age_of(world_, unit.job);

@@ -173,9 +173,8 @@ void Walk::mend_heap(QuotaIndex index) {
   std::push_heap(seat.heap.begin(), seat.heap.end(), worse);
 }
 
-void Contest::push(std::uint32_t job, const Amount& step) {
-  const SchedJob& j = world_.job(job);
-  offers_[j.project].insert({world_.key_as(fill_of(j), job), step});
+void Contest::push(const JobKey& key, const Amount& step) {
+  offers_[world_.job(key.job).project].insert({key, step});
 }
 
 std::optional<std::uint32_t> Contest::pop() {

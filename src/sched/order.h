@@ -91,7 +91,7 @@ class Contest {
  public:
   explicit Contest(const World& world) : world_(world) {}
 
-  void push(std::uint32_t job, const Amount& step);
+  void push(const JobKey& key, const Amount& step);
   std::optional<std::uint32_t> pop();
 
  private:

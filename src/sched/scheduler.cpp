@@ -284,9 +284,10 @@ void Scheduler::add_waiting(const Job& job, std::int64_t now, const std::vector<
 void Scheduler::renew(const Job& job, const std::vector<NodeId>& avoid) {
   const std::uint32_t number = number_of(job.id);
   if (job.spec.is_elastic() && !job.last->placement.empty()) {
-    const std::int64_t started = world_.job(number).started;
+    const std::int64_t started = world_.job(number).started, saved = world_.job(number).saved;
     remove(job.id);
-    return add_holding(job, false, started);
+    add_holding(job, false, started);
+    return note_saved(job.id, saved);
   }
   auto shape = shapes_.shape_of(job.spec, world_, set_of(job.spec, avoid));
   if (world_.job(number).shape != shape) reshape(number, std::move(shape));

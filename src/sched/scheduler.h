@@ -110,6 +110,8 @@ class Scheduler {
   /// It holds what its placement says; `is_ending`: and is about to give it back.
   void add_holding(const Job& job, bool is_ending, std::int64_t now);
   void set_ending(JobId job);
+  /// It runs, and could go on from what it has done until now: so much less is lost with its place.
+  void note_saved(JobId job, std::int64_t now) { world_.set_saved(number_of(job), now); }
   /// What it had on this node is free again; an elastic job may get something in its stead.
   void release(JobId job, NodeId node, bool may_regrow = false);
   /// It gets nothing more in this run.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "sched/attempt_bound.h"
 #include "sched/order.h"
 #include "sched/place.h"
+#include "sched/victim_bound.h"
 #include "sched/victim_stream.h"
 
 namespace rota::sched {
@@ -19,98 +21,6 @@ namespace {
 
 using Units = std::vector<Unit>;
 using Numbers = std::vector<std::uint32_t>;  // of units, in the order in which they were drawn
-
-/// An upper bound on how many of the taker's tasks could be placed: whole GPUs per node, with what
-/// the collected victims would free. Only a sum over nodes, so it is quick to keep up to date.
-class Bound {
- public:
-  Bound(const World& world, const SchedJob& job, const std::vector<std::uint32_t>& tasks)
-      : world_(world),
-        place_(&place_of_all(*job.shape)),
-        wish_(job.shape->gang.required_topology()),
-        freed_(world.fleet.size()) {
-    for (const auto task : tasks) {
-      const Demand& demand = job.demand(task);
-      if (demand.gpu != Demand::Gpu::whole || demand.devices == 0) {
-        size_ = 0;
-        return;
-      }
-      size_ = size_ == 0 ? demand.devices : std::min(size_, demand.devices);
-    }
-    const auto& free = world.fleet.by_free_gpus();
-    for (auto at = free.lower_bound({size_, NodeIndex{0}}); at != free.end(); ++at)
-      sum_ += room(at->second, 0);
-  }
-
-  bool is_blind() const { return size_ == 0; }
-
-  void free(const Unit& unit) {
-    for (const auto task : unit.tasks) {
-      const Demand& demand = world_.demand({unit.job, task});
-      if (demand.wants_gpu())
-        add(world_.task({unit.job, task}).spot.node, std::max<std::int64_t>(1, demand.devices));
-    }
-  }
-
-  /// With everybody gone who can be evicted.
-  bool could_place_if_all_left(std::size_t count) const {
-    if (is_blind()) return true;
-    if (wish_ != nullptr) return some_place_if_all_left(static_cast<std::int64_t>(count));
-    auto missing = static_cast<std::int64_t>(count);
-    for (NodeIndex i = 0; i < freed_.size() && missing > 0; ++i)
-      missing -= room(i, world_.fleet.at(i).gpus_evictable);
-    return missing <= 0;
-  }
-  /// The same of those who may lose something by the rule: `evictable` has their GPUs by node.
-  bool could_place_if_left(std::size_t count, const std::vector<std::int32_t>& evictable) const {
-    if (is_blind() || wish_ != nullptr || evictable.empty()) return true;
-    auto missing = static_cast<std::int64_t>(count);
-    for (NodeIndex i = 0; i < freed_.size() && missing > 0; ++i) missing -= room(i, evictable[i]);
-    return missing <= 0;
-  }
-  /// Whether evictions on a single node could be enough for `count`.
-  bool could_place_from_one_node(std::int64_t count,
-                                 const std::vector<std::int32_t>& evictable) const {
-    if (is_blind() || sum_ >= count) return true;
-    for (NodeIndex i = 0; i < freed_.size(); ++i) {
-      const std::int64_t left =
-          evictable.empty() ? world_.fleet.at(i).gpus_evictable : evictable[i];
-      const std::int64_t most = std::max(freed_[i], left);
-      if (sum_ + room(i, most) - room(i, freed_[i]) >= count) return true;
-    }
-    return false;
-  }
-  std::int64_t freed(NodeIndex node) const { return freed_[node]; }
-  std::int64_t room(NodeIndex node, std::int64_t freed) const {
-    if (size_ == 0 || !world_.fleet.at(node).usable || !place_->may_run_on(node)) return 0;
-    return std::max<std::int64_t>(0, world_.fleet.at(node).gpus_free() + freed) / size_;
-  }
-  std::int64_t sum() const { return sum_; }
-
- private:
-  bool some_place_if_all_left(std::int64_t count) const {
-    const Topology& topology = world_.topologies[wish_->topology];
-    const auto& places = topology.places_of(*wish_->required);
-    return std::any_of(places.begin(), places.end(), [&](std::uint32_t place) {
-      std::int64_t sum = 0;
-      for (const NodeIndex i : topology.at(place).nodes)
-        sum += room(i, world_.fleet.at(i).gpus_evictable);
-      return sum >= count;
-    });
-  }
-  void add(NodeIndex node, std::int64_t gpus) {
-    sum_ -= room(node, freed_[node]);
-    freed_[node] += gpus;
-    sum_ += room(node, freed_[node]);
-  }
-
-  const World& world_;
-  const TaskShape* place_;    // where the taker may run
-  const TopologyWish* wish_;  // a level that it requires; else none
-  std::uint32_t size_ = 0;    // of the smallest task; 0: not only whole GPUs, nothing can be said
-  std::vector<std::int64_t> freed_;
-  std::int64_t sum_ = 0;
-};
 
 class Search {
  public:
@@ -182,7 +92,7 @@ class Search {
     world_.note_work(world_.quotas.size());
     if (!is_anybody_there()) return false;
     world_.note_work(2 * world_.fleet.size());
-    if (!Bound(world_, job, tasks_).could_place_if_all_left(tasks_.size())) return false;
+    if (!VictimBound(world_, job, tasks_).could_place_if_all_left(tasks_.size())) return false;
     if (world_.estimate(job, tasks_)[Resource::gpu] <= world_.fleet.gpu_free_total()) return true;
     for (QuotaIndex i = 0; i < world_.quotas.size(); ++i)
       if (!world_.evictable(i).empty() && rule_.may_take_from(i) && rule_.may_lose(i)) return true;
@@ -240,15 +150,15 @@ class Search {
   bool is_for_one_node() const { return tasks_.size() == 1 && !rule_.with_moves; }
 
   /// With those gone who are recorded.
-  Bound fresh_bound() const {
-    Bound bound(world_, world_.job(job_), wanted_);
+  VictimBound fresh_bound() const {
+    VictimBound bound(world_, world_.job(job_), wanted_);
     for (const auto i : recorded_) bound.free(drawn_[i].unit);
     return bound;
   }
 
   /// Every new victim is tried together with the others on its node.
   bool one_node_at_a_time() {
-    Bound bound = fresh_bound();
+    VictimBound bound = fresh_bound();
     const auto wanted = static_cast<std::int64_t>(wanted_.size());
     if (!bound.could_place_from_one_node(wanted, evictable_)) return false;
     const std::int64_t base = bound.sum();
@@ -258,15 +168,15 @@ class Search {
         recorded_room[node] = bound.room(node, bound.freed(node));
     Numbers collected;
     std::unordered_map<NodeIndex, Numbers> by_node;  // units that touch it
-    for (std::uint32_t i = 0; !is_exhausted(); ++i) {
+    Best best;
+    for (std::uint32_t i = 0; !is_exhausted() && i < best.until; ++i) {
       const Drawn* next = drawn(i);
       if (next == nullptr) break;
       if (!bound.is_blind() && should_count(i)) {
         count_evictable();
-        const Bound all(world_, world_.job(job_), tasks_);
+        const VictimBound all(world_, world_.job(job_), tasks_);
         is_in_vain_ = !all.could_place_if_left(tasks_.size(), evictable_);
-        if (is_in_vain_ || !fresh_bound().could_place_from_one_node(wanted, evictable_))
-          return false;
+        if (is_in_vain_ || !fresh_bound().could_place_from_one_node(wanted, evictable_)) break;
       }
       if (is_recorded(i)) continue;
       bound.free(next->unit);
@@ -278,10 +188,101 @@ class Search {
         const std::int64_t before = at != recorded_room.end() ? at->second : bound.room(node, 0);
         if (!bound.is_blind() && base - before + bound.room(node, bound.freed(node)) < wanted)
           continue;
-        if (attempt(with_recorded(whole_jobs(collected, by_node[node])))) return true;
+        const Numbers units = with_recorded(whole_jobs(collected, by_node[node]));
+        if (best.toll && !may_lose_less(units, *best.toll)) continue;
+        const Numbers recorded = recorded_;
+        if (!attempt(units)) continue;
+        const auto toll = toll_of(recorded_);
+        if (!toll || (!best.toll && !could_be_less(*toll, i))) return true;
+        undo();
+        recorded_ = recorded;
+        best.note(units, *toll, i);
       }
     }
-    return false;
+    return best.toll && carry_out(best.units);
+  }
+
+  /// What a set of victims loses, all of one project and priority: which of those it is, is open.
+  struct Toll {
+    QuotaIndex project = quota_root;
+    std::int32_t priority = 0;
+    std::int64_t gpus = 0;  // millionths
+    double work = 0;        // as work_lost()
+  };
+  /// The first set found, or another of as many GPUs that loses less. Victims come by what each
+  /// loses for a GPU; the sum on a node is another thing, so some more of them are looked at.
+  struct Best {
+    static constexpr std::uint32_t more_units = 64;
+    static constexpr int sets_max = 8;  // that are simulated
+
+    void note(const Numbers& found, const Toll& of_found, std::uint32_t unit) {
+      if (!toll) until = unit + more_units;
+      if (++sets >= sets_max) until = 0;
+      if (toll && (of_found.gpus != toll->gpus || of_found.work >= toll->work)) return;
+      toll = of_found;
+      units = found;
+    }
+
+    std::optional<Toll> toll;
+    Numbers units;
+    std::uint32_t until = std::numeric_limits<std::uint32_t>::max();  // units are looked at
+    int sets = 0;
+  };
+
+  /// None: they are of several, or what only a part of a job loses is among them.
+  std::optional<Toll> toll_of(const Numbers& units) const {
+    std::optional<Toll> toll;
+    for (const auto i : units) {
+      const SchedJob& job = world_.job(drawn_[i].unit.job);
+      if (!toll) toll = Toll{job.project, job.priority};
+      if (job.project != toll->project || job.priority != toll->priority || !drawn_[i].unit.is_all)
+        return std::nullopt;
+      toll->gpus += charge_of(world_, drawn_[i].unit)[Resource::gpu];
+      toll->work += work_lost(world_, {&drawn_[i].unit, 1});
+    }
+    return toll;
+  }
+
+  /// If as many GPUs were taken from those of them that lose least.
+  double least_work(const Numbers& units, std::int64_t gpus) const {
+    struct Part {
+      double work_per_gpu;
+      std::int64_t gpus;
+    };
+    std::vector<Part> parts;
+    for (const auto i : units) {
+      const auto amount = charge_of(world_, drawn_[i].unit)[Resource::gpu];
+      if (amount > 0)
+        parts.push_back(
+            {work_lost(world_, {&drawn_[i].unit, 1}) / static_cast<double>(amount), amount});
+    }
+    std::sort(parts.begin(), parts.end(),
+              [](const Part& a, const Part& b) { return a.work_per_gpu < b.work_per_gpu; });
+    double work = 0;
+    for (const Part& part : parts) {
+      const std::int64_t taken = std::min(part.gpus, gpus);
+      work += part.work_per_gpu * static_cast<double>(taken);
+      gpus -= taken;
+    }
+    return work;
+  }
+
+  /// A set that is worth to be simulated.
+  bool may_lose_less(const Numbers& units, const Toll& best) const {
+    const auto toll = toll_of(units);
+    return toll && toll->project == best.project && toll->priority == best.priority &&
+           toll->gpus >= best.gpus && least_work(units, best.gpus) < best.work;
+  }
+
+  /// Those drawn first lose least for a GPU: whether a set of them only would lose less than this.
+  bool could_be_less(const Toll& toll, std::uint32_t last) const {
+    Numbers alike;
+    for (std::uint32_t i = 0; i <= last; ++i) {
+      const SchedJob& job = world_.job(drawn_[i].unit.job);
+      if (job.project == toll.project && job.priority == toll.priority) alike.push_back(i);
+    }
+    constexpr double rounding = 1e-9;
+    return least_work(alike, toll.gpus) < toll.work * (1 - rounding);
   }
 
   /// The i-th unit to take, recorded or not; none: there are no more. Their order is that of the
@@ -325,7 +326,7 @@ class Search {
   /// times one by one; where that leads nowhere, more and more at a time.
   bool several_nodes() {
     constexpr int tries_one_by_one = 16;
-    Bound bound = fresh_bound();
+    VictimBound bound = fresh_bound();
     if (!bound.could_place_if_left(wanted_.size(), evictable_)) return false;
     const auto wanted = static_cast<std::int64_t>(wanted_.size());
     Numbers collected;
@@ -460,7 +461,10 @@ class Search {
   bool attempt(const Numbers& numbers) {
     if (is_exhausted() || !tried_.insert({hash_of(numbers), numbers}).second) return false;
     world_.note_work(500);
-    if (bounds_.is_hopeless(numbers)) return false;
+    return !bounds_.is_hopeless(numbers) && carry_out(numbers);
+  }
+
+  bool carry_out(const Numbers& numbers) {
     Units units;
     for (const auto i : numbers) units.push_back(drawn_[i].unit);
     if (!compete(units, nodes_to_look_at(units))) return false;
@@ -488,7 +492,8 @@ class Search {
                                  {end, world_.shared_until(unit.job, spot, true)});
       }
     }
-    contest.push(job_, world_.estimate(world_.job(job_), wanted_));
+    const SchedJob& taker = world_.job(job_);
+    contest.push(world_.key_as(fill_of(taker), job_), world_.estimate(taker, wanted_));
     for (const auto victim : victims) push_victim(contest, victim);
     const PlaceOptions options{.nodes = &nodes, .has_all_room = true, .only_promise = true};
     while (const auto next = contest.pop()) {
@@ -504,10 +509,16 @@ class Search {
     return true;
   }
 
+  /// Who would lose most work gets its place back first. Where the taker stands among them, in the
+  /// same project and with the same priority, all keep to the order in which they are served.
   void push_victim(Contest& contest, std::uint32_t victim) {
-    const SchedJob& job = world_.job(victim);
+    const SchedJob &job = world_.job(victim), &taker = world_.job(job_);
     const auto tasks = tasks_to_place(job, Which::evicted);
-    if (!tasks.empty()) contest.push(victim, world_.estimate(job, tasks));
+    if (tasks.empty()) return;
+    const bool is_equal = job.project == taker.project && job.priority == taker.priority;
+    const Fill fill = fill_of(job);
+    contest.push(is_equal ? world_.key_as(fill, victim) : world_.key_to_take(fill, victim),
+                 world_.estimate(job, tasks));
   }
 
   /// Those with victims, and those with room of their own; ascending.

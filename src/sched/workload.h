@@ -151,6 +151,7 @@ struct SchedJob {
   std::uint32_t image = 0;     // of World::images; 0: none
   std::int64_t submitted = 0;  // seconds
   std::int64_t started = never;
+  std::int64_t saved = never;           // its work of this run, when it last said so
   std::int64_t limit_seconds = 0;       // of a run; 0: none
   std::int64_t preempts_after = never;  // may cause no eviction before this time
   std::int64_t stale_since = never;
@@ -164,6 +165,8 @@ struct SchedJob {
   bool waits(std::uint32_t task) const {
     return state(task) == TaskState::waiting && (tasks.empty() || !tasks[task].evicted);
   }
+  /// What it has done since then is lost if it has to start anew; never: nothing is.
+  std::int64_t works_since() const { return started == never ? never : std::max(started, saved); }
   const Demand& demand(std::uint32_t task) const { return *shape->tasks[task].demand; }
   /// What it has by this task is never taken back, and lies within the quota.
   bool is_firm(std::uint32_t task) const {

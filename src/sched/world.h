@@ -85,6 +85,7 @@ struct Displacement {
 struct JobKey {
   std::int32_t priority = 0;
   Fill fill = Fill::below;
+  std::int64_t works_since = 0;  // only of those that are taken from
   std::uint32_t user_rank = 0;
   std::int64_t submitted = 0;
   std::uint64_t id = 0;
@@ -93,6 +94,7 @@ struct JobKey {
   friend bool operator<(const JobKey& a, const JobKey& b) {
     if (a.priority != b.priority) return a.priority > b.priority;
     if (a.fill != b.fill) return a.fill < b.fill;
+    if (a.works_since != b.works_since) return a.works_since < b.works_since;
     if (a.user_rank != b.user_rank) return a.user_rank < b.user_rank;
     if (a.submitted != b.submitted) return a.submitted < b.submitted;
     return a.id < b.id;
@@ -133,7 +135,9 @@ class World {
   std::size_t job_count() const { return jobs_.size(); }
   const Task& task(TaskRef ref) const { return jobs_[ref.job].tasks[ref.task]; }
   const Demand& demand(TaskRef ref) const { return jobs_[ref.job].demand(ref.task); }
-  void set_started(std::uint32_t job, std::int64_t at) { jobs_[job].started = at; }
+  void set_started(std::uint32_t job, std::int64_t at) { set_work(job, at, jobs_[job].saved); }
+  /// It could go on from what it has done until then.
+  void set_saved(std::uint32_t job, std::int64_t at) { set_work(job, jobs_[job].started, at); }
   void set_stale_since(std::uint32_t job, std::int64_t at) { jobs_[job].stale_since = at; }
 
   void start(TaskRef ref, Spot spot);
@@ -237,6 +241,10 @@ class World {
   void refresh();
   /// How the job stands among those of its project, as filled as that.
   JobKey key_as(Fill fill, std::uint32_t job) const;
+  /// The same among those of its project that may be taken from: of equal ones the last, which is
+  /// taken first, loses least work for each GPU. As time passes all lose the same more, so that
+  /// order stays.
+  JobKey key_to_take(Fill fill, std::uint32_t job) const;
   /// Whose jobs come first among those of equal priority: the smaller number. Whoever is not named
   /// keeps his; at first that is 0. Only between passes.
   struct UserRank {
@@ -319,6 +327,9 @@ class World {
   void attach(TaskRef ref);
   void detach(TaskRef ref);
   void touch(std::uint32_t job);
+  void set_work(std::uint32_t job, std::int64_t started, std::int64_t saved);
+  void hide_evictable(std::uint32_t job);
+  void show_evictable(std::uint32_t job, Fill fill);
   void refresh(std::uint32_t job);
   void refresh_background(std::uint32_t job, bool waits);
   JobKey background_key(std::uint32_t job) const;

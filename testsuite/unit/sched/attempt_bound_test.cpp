@@ -82,9 +82,10 @@ class Cluster {
     Contest contest(world);
     for (const Unit& unit : units)
       for (const auto task : unit.tasks) world.evict({unit.job, task});
-    contest.push(taker, world.estimate(world.job(taker), wanted));
+    contest.push(world.key_as(Fill::below, taker), world.estimate(world.job(taker), wanted));
     for (const Unit& unit : units)
-      contest.push(unit.job, world.estimate(world.job(unit.job), unit.tasks));
+      contest.push(world.key_to_take(fill_of(world.job(unit.job)), unit.job),
+                   world.estimate(world.job(unit.job), unit.tasks));
     Outcome outcome;
     while (const auto next = contest.pop()) {
       const bool is_taker = *next == taker;

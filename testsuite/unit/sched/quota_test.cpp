@@ -227,7 +227,9 @@ TEST(SemiPreemptible, LosesWhatIsAboveItsMinimumAndNoMore) {
 }
 
 TEST(SemiPreemptible, TakesBackItsQuotaForItsMinimum) {
-  const std::string lent = "b1 b on=n0 ran=40; b2 b on=n0 ran=30; b3 b on=n0 ran=20; b4 b on=n0; ";
+  const std::string lent =
+      "b1 b on=n0 ran=40; b2 b on=n0 ran=30; b3 b on=n0 ran=20; b4 b on=n0 "
+      "ran=10; ";
   EXPECT_EQ(decide("n0 gpus=4", "a quota=2; b quota=0 weight=1", lent + "s a tasks=4 min=2 semi"),
             "evict b3; evict b4; promise s on n0,n0");
   EXPECT_EQ(decide("n0 gpus=4", "a quota=1; b quota=0 weight=1", lent + "s a tasks=4 min=2 semi"),

@@ -84,6 +84,10 @@ void SmallWorld::add_project(const std::string& name, const Words& words) {
     terms.reclaim_min_runtime_seconds = std::llround(number(words, "keep", 0));
     terms.preempt_min_runtime_seconds = terms.reclaim_min_runtime_seconds;
   }
+  if (words.contains("reclaim_keep"))
+    terms.reclaim_min_runtime_seconds = std::llround(number(words, "reclaim_keep", 0));
+  if (words.contains("preempt_keep"))
+    terms.preempt_min_runtime_seconds = std::llround(number(words, "preempt_keep", 0));
   const auto above = words.find("in");
   const QuotaIndex parent = above == words.end() ? quota_root : projects_.at(above->second);
   projects_[name] = world_.quotas.add(name, parent, terms);
@@ -129,6 +133,7 @@ void SmallWorld::add_job(const std::string& name, const Words& words) {
     job.preempts_after = job.submitted + std::llround(number(words, "delay", 0));
   if (!nodes.empty()) {
     job.started = -std::llround(number(words, "ran", 60));
+    if (words.contains("saved")) job.saved = -std::llround(number(words, "saved", 0));
     job.tasks.resize(tasks);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       Task& task = job.tasks[i];

@@ -12,13 +12,15 @@ namespace rota::sched {
 
 /// Items are separated by `;`, the words of an item by blanks.
 ///   nodes     NAME gpus=N [cpus=N]
-///   projects  NAME [in=DEPARTMENT] [quota=Q] [weight=W] [limit=L] [rank=R] [keep=SECONDS]
+///   projects  NAME [in=DEPARTMENT] [quota=Q] [weight=W] [limit=L] [rank=R]
+///             [keep=SECONDS | reclaim_keep=SECONDS | preempt_keep=SECONDS]
 ///   jobs      NAME PROJECT [gpus=N | share=F] [tasks=N] [min=N] [priority=P]
 ///             [firm | semi | background]
 ///             [age=SECONDS]
-///             [on=NODE,...] [ran=SECONDS] [delay=SECONDS]
+///             [on=NODE,...] [ran=SECONDS] [saved=SECONDS] [delay=SECONDS]
 /// Quota and limit are GPUs; CPUs and memory are never scarce. A project named as somebody's
-/// department is one. Jobs with `on` run there, a task a node; `keep` is the minimum runtime.
+/// department is one. Jobs with `on` run there, a task a node; `keep` is the minimum runtime;
+/// they saved their work `saved` seconds ago.
 class SmallWorld {
  public:
   SmallWorld(const std::string& nodes, const std::string& projects, const std::string& jobs);
