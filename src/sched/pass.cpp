@@ -205,7 +205,15 @@ void consolidate(World& world) {
     if (!counts_cost && looked_at.size() < world.policy.consolidate_jobs_max) looked_at.insert(job);
     return looked_at.contains(job);
   };
-  rule.may_take_whole = [&](std::uint32_t job) { return !is_protected(world, world.job(job), 0); };
+  // A move ends a run as much as anything else, and for less.
+  rule.may_take_whole = [&](std::uint32_t job) {
+    const SchedJob& victim = world.job(job);
+    const std::int64_t preempt_safe =
+        preempt_min_runtime(world.quotas, victim.project, world.policy.preempt_min_runtime_seconds);
+    const std::int64_t reclaim_safe = reclaim_min_runtime_of(
+        world.quotas, victim.project, world.policy.reclaim_min_runtime_seconds);
+    return !is_protected(world, victim, std::max(preempt_safe, reclaim_safe));
+  };
   rule.accepts = [](const Amount&, const std::vector<Unit>& lost) { return lost.empty(); };
   std::map<const JobShape*, std::uint64_t> failed;  // shapes, and what had come free by then
   const auto is_worth = [&](std::uint32_t job, const QueueClass& members) {

@@ -111,5 +111,20 @@ TEST(LostWork, AJobSaysThatItHasSaved) {
   EXPECT_EQ(evicted(true), 1u);
 }
 
+// A move ends a run as well: not before its minimum runtime.
+TEST(Moves, LeaveAloneWhoHasNotRunForItsMinimum) {
+  const auto moved = [](const char* keep, int ran) {
+    return decide("n0 gpus=2; n1 gpus=2", format("a quota=4 {}; b quota=0 weight=1", keep),
+                  format("one a on=n0 ran={0}; two a on=n1 ran={0}; large b gpus=2", ran));
+  };
+  const std::string move = "move two to n0; promise large on n1";
+  EXPECT_EQ(moved("", 30), move);
+  EXPECT_EQ(moved("keep=60", 30), "");
+  EXPECT_EQ(moved("keep=30", 30), move);
+  // Whichever of the two it is.
+  EXPECT_EQ(moved("reclaim_keep=60", 30), "");
+  EXPECT_EQ(moved("preempt_keep=60", 30), "");
+}
+
 }  // namespace
 }  // namespace rota::sched
