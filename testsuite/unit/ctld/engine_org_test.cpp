@@ -25,6 +25,7 @@ projects:
     interactive_time_limit: 8h
     time_limit_max: 2d
   team-b: {quota: 2}
+  team-c: {time_limit_max: 2d}
 queues:
   short: {time_limit_default: 30m, time_limit_max: 12h, priority: 80}
   closed: {projects: [team-b]}
@@ -67,7 +68,8 @@ TEST(Admission, AJobWithoutAProjectGoesToTheUsersElseToTheDefault) {
 
 TEST(Admission, RefusesWithWhatWouldBeRight) {
   EXPECT_EQ(admitted("bob", job("taem-b")), "no such project: 'taem-b'; did you mean 'team-b'?");
-  EXPECT_EQ(admitted("bob", job("x")), "no such project: 'x'; known are default, team-a, team-b");
+  EXPECT_EQ(admitted("bob", job("x")),
+            "no such project: 'x'; known are default, team-a, team-b, team-c");
   EXPECT_EQ(admitted("bob", job("team-a")),
             "permission denied: project 'team-a' is for ada and the group vision, not for bob; "
             "name another with --project");
@@ -88,6 +90,13 @@ TEST(Admission, TimeIsAskedForOrFilledIn) {
       "refused by policy: the time limit is 9h, at most 8h is allowed for interactive jobs of "
       "project 'team-a' (interactive_time_limit)");
   EXPECT_EQ(admitted("ada", job("team-a", "", 9 * 3600)), "team-a short 80 32400s");
+  // The project's, where its queue allows more or there is none.
+  EXPECT_EQ(admitted("bob", job("team-c", "", 49 * 3600)),
+            "refused by policy: the time limit is 2d1h, at most 2d is allowed for project 'team-c' "
+            "(time_limit_max)");
+  EXPECT_EQ(admitted("bob", job("team-c", "", 48 * 3600)), "team-c - 50 172800s");
+  EXPECT_EQ(admitted("bob", job("team-c")), "team-c - 50 172800s");
+  EXPECT_EQ(admitted("bob", job("team-c"), {3 * 86'400, 0}), "team-c - 50 172800s");
   // The cluster's rules where nobody else has one, and above all others.
   EXPECT_EQ(admitted("bob", job(""), {60, 0}), "default - 50 60s");
   EXPECT_EQ(admitted("bob", job(""), {0, 90}), "default - 50 90s");
