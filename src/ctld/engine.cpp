@@ -440,7 +440,7 @@ void Engine::rank_users(Now now) {
     const auto lines = usage_.lines(project.name, now.mono);
     if (lines.empty()) continue;
     auto& told = user_ranks_[project.name];
-    auto ranks = ctld::rank_users(lines, project);
+    auto ranks = sched::rank_users(lines, project);
     if (ranks == told) continue;
     scheduler_.rank_users(project.name, ranks);
     told = std::move(ranks);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace rota::ctld {
 
@@ -44,11 +43,7 @@ double UsageBook::used_at(const Account& account, std::int64_t half_life_seconds
   const double seconds =
       static_cast<double>(std::max<std::int64_t>(0, now.nanoseconds - account.since.nanoseconds)) /
       1e9;
-  const double held = static_cast<double>(account.held) / static_cast<double>(gpu_unit);
-  if (half_life_seconds <= 0) return account.used + held * seconds;
-  const double rate = std::log(2.0) / static_cast<double>(half_life_seconds);
-  const double left = std::exp(-rate * seconds);
-  return account.used * left + held * (1 - left) / rate;
+  return sched::used_after({account.used, account.held}, half_life_seconds, seconds);
 }
 
 void UsageBook::settle(Account& account, std::int64_t half_life_seconds, Now now) {
@@ -97,31 +92,6 @@ void UsageBook::take_rows(std::vector<Row>& rows) {
     rows.push_back(UsagePut{{project, user, std::llround(account.used * 1e6), account.since_wall}});
   }
   changed_.clear();
-}
-
-std::vector<sched::Scheduler::UserRank> rank_users(const std::vector<UsageBook::Line>& lines,
-                                                   const Project& project) {
-  using sched::Scheduler;
-  std::vector<std::pair<double, std::string_view>> order;
-  for (const UsageBook::Line& line : lines) {
-    if (line.used <= 0) continue;
-    std::int64_t weight = gpu_unit;
-    for (const UserWeight& each : project.user_weights)
-      if (each.user == line.user) weight = each.weight;
-    order.emplace_back(weight > 0 ? line.used / static_cast<double>(weight)
-                                  : std::numeric_limits<double>::infinity(),
-                       line.user);
-  }
-  std::sort(order.begin(), order.end());
-  std::vector<Scheduler::UserRank> ranks;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const bool ties = i > 0 && order[i].first == order[i - 1].first;
-    ranks.push_back({std::string(order[i].second),
-                     ties ? ranks.back().rank : static_cast<std::uint32_t>(i + 1)});
-  }
-  std::sort(ranks.begin(), ranks.end(),
-            [](const auto& a, const auto& b) { return a.user < b.user; });
-  return ranks;
 }
 
 }  // namespace rota::ctld

@@ -11,7 +11,7 @@
 #include "common/time.h"
 #include "ctld/rows.h"
 #include "model/project.h"
-#include "sched/scheduler.h"
+#include "sched/user_turns.h"
 
 namespace rota::ctld {
 
@@ -31,11 +31,7 @@ class UsageBook {
   /// The same for what was held already when this was stored.
   void resume(const std::string& project, const std::string& user, std::int64_t gpus, Now now);
 
-  /// GPU seconds.
-  struct Line {
-    std::string user;
-    double used = 0;
-  };
+  using Line = sched::UserUse;
   std::vector<Line> lines(std::string_view project, MonoTime now) const;
 
   /// What has changed since the last call.
@@ -59,10 +55,5 @@ class UsageBook {
   std::map<std::string, Accounts, std::less<>> projects_;
   std::set<std::pair<std::string, std::string>> changed_;
 };
-
-/// Whose jobs come first: who has used least for his weight. Who has used nothing has 0, and so has
-/// everybody who is not named. By name.
-std::vector<sched::Scheduler::UserRank> rank_users(const std::vector<UsageBook::Line>& lines,
-                                                   const Project& project);
 
 }  // namespace rota::ctld

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
+#include "common/config_table.h"
 #include "common/escape.h"
 #include "common/format.h"
 #include "common/hostlist.h"
+#include "common/lower.h"
 #include "sim/yaml_keys.h"
 
 namespace rota::sim {
@@ -24,8 +27,10 @@ constexpr std::uint32_t cpus_per_gpu = 16;
 constexpr std::uint64_t memory_per_gpu = std::uint64_t{64} << 30;
 constexpr std::uint64_t gpu_memory_default = std::uint64_t{80} << 30;
 
-constexpr std::array<std::string_view, 6> node_keys{"names",      "gpus", "model",
-                                                    "gpu_memory", "cpus", "memory"};
+constexpr std::size_t groups_max = 64;  // that a node is in
+
+constexpr std::array<std::string_view, 7> node_keys{"names", "gpus",   "model", "gpu_memory",
+                                                    "cpus",  "memory", "groups"};
 
 Result<std::vector<std::string>> read_names(const YamlNode& node, const std::string& file,
                                             std::set<std::string, std::less<>>& taken) {
@@ -38,6 +43,26 @@ Result<std::vector<std::string>> read_names(const YamlNode& node, const std::str
       return yaml_error(file, node.mark, format("node {} is there twice", quoted(name)));
   if (taken.size() > nodes_max)
     return yaml_error(file, node.mark, format("more than {} nodes", nodes_max));
+  return names;
+}
+
+/// One name, or a list of them.
+Result<std::vector<std::string>> read_named(const YamlNode& node, const std::string& file) {
+  std::vector<std::string> names;
+  const auto add = [&](const YamlNode& item) -> Result<void> {
+    ROTA_TRY(std::string name, yaml_word(item, file, "groups"));
+    if (const auto good = config_check_group_name(name); !good)
+      return yaml_error(file, item.mark, format("groups: {}", good.error().detail));
+    names.push_back(lower_case(name));
+    return {};
+  };
+  if (!node.is_list()) {
+    ROTA_CHECK(add(node));
+    return names;
+  }
+  if (node.items.size() > groups_max)
+    return yaml_error(file, node.mark, format("groups: more than {}", groups_max));
+  for (const YamlNode& item : node.items) ROTA_CHECK(add(item));
   return names;
 }
 
@@ -66,6 +91,9 @@ Result<NodeGroup> read_group(const YamlNode& node, const std::string& file,
   }
   if (const YamlNode* value = keys.find("memory")) {
     ROTA_TRY(group.memory_bytes, yaml_size(*value, file, "memory", bytes_max));
+  }
+  if (const YamlNode* value = keys.find("groups")) {
+    ROTA_TRY(group.named, read_named(*value, file));
   }
   return group;
 }
@@ -102,6 +130,16 @@ std::uint32_t ClusterDescription::gpus_per_node_max() const {
   std::uint32_t most = 0;
   for (const NodeGroup& group : groups) most = std::max(most, group.gpu_count);
   return most;
+}
+
+std::vector<NamedNodes> ClusterDescription::named_groups() const {
+  std::map<std::string, std::set<std::string>> by_name;
+  for (const NodeGroup& group : groups)
+    for (const std::string& name : group.named)
+      by_name[name].insert(group.names.begin(), group.names.end());
+  std::vector<NamedNodes> named;
+  for (const auto& [name, nodes] : by_name) named.push_back({name, {nodes.begin(), nodes.end()}});
+  return named;
 }
 
 Result<ClusterDescription> cluster_read(const YamlNode& root, const std::string& file) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/config.h"
 #include "common/result.h"
 #include "common/yaml.h"
 #include "model/node.h"
@@ -18,6 +19,7 @@ struct NodeGroup {
   std::uint64_t gpu_memory_bytes = 0;
   std::uint32_t cpu_count = 0;
   std::uint64_t memory_bytes = 0;
+  std::vector<std::string> named;  // the groups of them that rules may name
 
   NodeInventory inventory() const;
 };
@@ -28,6 +30,8 @@ struct ClusterDescription {
   std::uint64_t gpu_count() const;
   std::size_t node_count() const;
   std::uint32_t gpus_per_node_max() const;
+  /// As node_groups of rota.yaml has them.
+  std::vector<NamedNodes> named_groups() const;
 };
 
 /// Reads "nodes: [...]", as rsim(1) describes it. Every name once, and at least one node.

@@ -140,7 +140,7 @@ ReplayLog replay(const ClusterDescription& description, const Org& org, const Tr
     JobSpec spec = *shape;
     spec.project = trace.projects[job.project];
     spec.time_limit_seconds = limit_of(job.duration, options.limits);
-    cluster.submit(std::move(spec), job.duration);
+    cluster.submit(std::move(spec), job.duration, trace.users[job.user]);
     log.jobs.push_back({job.submitted, job.duration, job.gpu_amount(), job.project});
   }
   cluster.run_out();

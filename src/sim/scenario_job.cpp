@@ -1,6 +1,7 @@
 // sim/scenario_job.cpp - keys of a submission to JobSpecs.
 #include "sim/scenario_job.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <limits>
@@ -16,9 +17,9 @@
 namespace rota::sim {
 namespace {
 
-constexpr std::array<std::string_view, 14> job_keys{
-    "name",  "project", "gpus", "kind",   "priority", "preemptible", "background",
-    "tasks", "nodes",   "cpus", "memory", "runs",     "limit",       "every"};
+constexpr std::array<std::string_view, 15> job_keys{
+    "name",  "project", "gpus",   "kind",  "priority", "preemptible", "background", "tasks",
+    "nodes", "cpus",    "memory", "queue", "runs",     "limit",       "every"};
 constexpr std::array<std::string_view, 3> kinds{"train", "interactive", "inference"};
 
 /// One submission, key by key.
@@ -32,6 +33,7 @@ class JobReader {
     ROTA_CHECK(read_size());
     ROTA_CHECK(read_rank());
     ROTA_CHECK(read_times());
+    ROTA_CHECK(read_queue());
     return job_;
   }
 
@@ -60,11 +62,60 @@ class JobReader {
     JobSpec& spec = job_.spec;
     ROTA_CHECK(read_gpu_request());
     ROTA_TRY(spec.task.cpu_count, count("cpus", 1, 1, JobBounds::cpus_per_task_max));
-    ROTA_TRY(spec.task_count, count("tasks", 1, 1, JobBounds::task_count_max));
-    ROTA_TRY(spec.node_count, count("nodes", 0, 1, JobBounds::node_count_max));
+    ROTA_CHECK(read_nodes());
+    // Without a number every node of those that it needs has one.
+    const std::uint32_t tasks = spec.is_elastic() ? spec.node_count : 1;
+    ROTA_TRY(spec.task_count, count("tasks", tasks, 1, JobBounds::task_count_max));
     if (const YamlNode* node = keys_.find("memory")) {
       ROTA_TRY(spec.task.memory_bytes, yaml_size(*node, file_, "memory", std::uint64_t{1} << 43));
     }
+    return {};
+  }
+
+  /// "4", or "4-8": at least 4, and up to 8 while they are free.
+  Result<void> read_nodes() {
+    const YamlNode* node = keys_.find("nodes");
+    if (node == nullptr) return {};
+    JobSpec& spec = job_.spec;
+    ROTA_TRY(const std::string word, yaml_word(*node, file_, "nodes"));
+    const std::string_view text = word;
+    const std::size_t dash = text.find('-');
+    constexpr std::uint32_t most_max = JobBounds::node_count_max;
+    const auto least = number_parse(text.substr(0, dash), most_max);
+    const auto most =
+        dash == std::string_view::npos ? least : number_parse(text.substr(dash + 1), most_max);
+    if (!least || !most || *least == 0 || *least > *most)
+      return at(*node, format("nodes must be a number from 1 to {} or a range of them such as 4-8, "
+                              "not {}",
+                              most_max, quoted(word)));
+    spec.node_count = static_cast<std::uint32_t>(*least);
+    if (*most > *least) spec.node_count_max = static_cast<std::uint32_t>(*most);
+    return {};
+  }
+
+  /// What the queue says where the job does not.
+  Result<void> read_queue() {
+    const YamlNode* node = keys_.find("queue");
+    if (node == nullptr) return {};
+    JobSpec& spec = job_.spec;
+    ROTA_TRY(const std::string word, yaml_word(*node, file_, "queue"));
+    const Queue* queue = find_queue(org_, word);
+    if (queue == nullptr)
+      return at(*node, format("there is no queue {}; {}", quoted(word), known_queues(org_, word)));
+    const std::string project(spec.project.empty() ? default_project : spec.project.str());
+    if (!queue->projects.empty() &&
+        std::find(queue->projects.begin(), queue->projects.end(), project) == queue->projects.end())
+      return at(*node, format("queue {} is for the projects {}, not for {}", quoted(word),
+                              fmt::join(queue->projects, ", "), quoted(project)));
+    spec.queue = word;
+    if (spec.priority == 0) spec.priority = queue->priority;
+    std::int64_t& limit = spec.time_limit_seconds;
+    if (limit == 0) limit = queue->time_limit_default_seconds.value_or(0);
+    const std::int64_t limit_max = queue->time_limit_max_seconds.value_or(0);
+    if (limit_max == 0 || (limit != 0 && limit <= limit_max)) return {};
+    if (limit != 0)
+      return at(*node, format("queue {} allows a limit of at most {} s", quoted(word), limit_max));
+    limit = limit_max;
     return {};
   }
 

@@ -21,9 +21,11 @@ constexpr std::int64_t gpus_max = 1'000'000;
 constexpr std::int64_t cpus_max = 1'000'000;
 constexpr std::int64_t memory_mib_max = std::int64_t{1} << 30;
 
-constexpr std::array<std::string_view, 7> columns{
-    "submit_s", "duration_s", "gpus", "project", "cpus", "mem_mib", "gpu_fraction"};
-enum : std::size_t { submit_s, duration_s, gpus, project, cpus, mem_mib, gpu_fraction };
+constexpr std::size_t user_size_max = 256;
+
+constexpr std::array<std::string_view, 8> columns{
+    "submit_s", "duration_s", "gpus", "project", "cpus", "mem_mib", "gpu_fraction", "user"};
+enum : std::size_t { submit_s, duration_s, gpus, project, cpus, mem_mib, gpu_fraction, user };
 constexpr std::size_t required = project;  // those before it
 
 class Reader {
@@ -64,6 +66,7 @@ class Reader {
       job.memory_bytes = static_cast<std::uint64_t>(mib) << 20;
     }
     ROTA_TRY(job.project, project_of(row));
+    ROTA_TRY(job.user, user_of(row));
     return job;
   }
 
@@ -91,6 +94,18 @@ class Reader {
     return number;
   }
 
+  Result<std::uint32_t> user_of(const CsvTable& row) {
+    const std::string_view name = row.field(user);
+    if (name.empty()) return std::uint32_t{0};
+    if (const auto at = users_.find(name); at != users_.end()) return at->second;
+    if (name.size() > user_size_max)
+      return row.fault(user, format("longer than {} bytes", user_size_max));
+    const auto number = static_cast<std::uint32_t>(trace_.users.size());
+    trace_.users.emplace_back(name);
+    users_.emplace(name, number);
+    return number;
+  }
+
   /// By the rules of projects.yaml: a name that stands there is good.
   static Result<void> check_name(const CsvTable& row, std::string_view name) {
     Org org;
@@ -103,6 +118,7 @@ class Reader {
   const TraceOptions& options_;
   Trace trace_;
   std::map<std::string, std::uint32_t, std::less<>> numbers_;  // of projects
+  std::map<std::string, std::uint32_t, std::less<>> users_;
 };
 
 }  // namespace

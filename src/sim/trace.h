@@ -20,6 +20,7 @@ struct TraceJob {
   std::uint32_t cpu_count = 0;     // of the whole job; 0: not known
   std::uint64_t memory_bytes = 0;  // the same
   std::uint32_t project = 0;       // its place in Trace::projects
+  std::uint32_t user = 0;          // its place in Trace::users
 
   /// Millionths of GPUs.
   std::int64_t gpu_amount() const {
@@ -28,8 +29,9 @@ struct TraceJob {
 };
 
 struct Trace {
-  std::vector<std::string> projects;  // in the order of their first job
-  std::vector<TraceJob> jobs;         // by submission; those of one moment as in the file
+  std::vector<std::string> projects;   // in the order of their first job
+  std::vector<std::string> users{""};  // the first: not known
+  std::vector<TraceJob> jobs;          // by submission; those of one moment as in the file
 };
 
 struct TraceOptions {

@@ -15,6 +15,9 @@ constexpr SimTime second = 1'000;
 /// one comes a second later, so that time goes on whatever the scheduler does.
 constexpr int rounds_max = 64;
 
+/// How often users' turns are worked out anew, as in a controller.
+constexpr SimTime user_rank_period = 10 * second;
+
 /// The scheduler counts whole seconds, as in a controller.
 std::int64_t seconds_of(SimTime time) { return time / second; }
 
@@ -25,7 +28,9 @@ JobNumber number_of(JobId id) { return static_cast<JobNumber>(id.value - 1); }
 
 VirtualCluster::VirtualCluster(const ClusterDescription& cluster, const Org& org,
                                const Options& options)
-    : scheduler_(options.policy), checkpoint_(options.checkpoint) {
+    : scheduler_(options.policy, cluster.named_groups()),
+      projects_(org.projects),
+      checkpoint_(options.checkpoint) {
   scheduler_.set_org(org);
   for (const NodeGroup& group : cluster.groups) {
     const NodeInventory inventory = group.inventory();
@@ -38,11 +43,12 @@ VirtualCluster::VirtualCluster(const ClusterDescription& cluster, const Org& org
   }
 }
 
-JobNumber VirtualCluster::submit(JobSpec spec, SimTime work) {
+JobNumber VirtualCluster::submit(JobSpec spec, SimTime work, std::string user) {
   const auto number = static_cast<JobNumber>(jobs_.size());
   VirtualJob& job = jobs_.emplace_back();
   job.spec = std::move(spec);
   job.work = work;
+  job.user = std::move(user);
   note(number, Happening::What::submitted);
   wait(number);
   return number;
@@ -60,6 +66,7 @@ void VirtualCluster::wait(JobNumber number) {
   Job job;
   job.id = id_of(number);
   job.spec = jobs_[number].spec;
+  job.owner.user = jobs_[number].user;
   job.preemptions = jobs_[number].run_count;
   scheduler_.add_waiting(job, seconds_of(now_));
   jobs_[number].state = VirtualJob::State::waiting;
@@ -72,6 +79,7 @@ void VirtualCluster::start(JobNumber number, Placement placement) {
   job.state = VirtualJob::State::running;
   job.started = now_;
   job.placement = std::move(placement);
+  hold(job, job.placement, 1);
   ++job.run_count;
   note(number, Happening::What::started);
   if (job.work != forever) ends_.push({now_ + (job.work - job.done), number, job.run_count});
@@ -82,15 +90,73 @@ void VirtualCluster::displace(JobNumber number) {
   ROTA_ASSERT(job.state == VirtualJob::State::running);
   const SimTime reached = job.done + (now_ - job.started);
   job.done = checkpoint_ == 0 ? 0 : reached / checkpoint_ * checkpoint_;
+  hold(job, job.placement, -1);
   job.placement.clear();
   note(number, Happening::What::displaced, reached - job.done);
   scheduler_.remove(id_of(number));
   wait(number);
 }
 
+void VirtualCluster::grow(JobNumber number, Placement placement) {
+  VirtualJob& job = jobs_[number];
+  ROTA_ASSERT(job.state == VirtualJob::State::running);
+  hold(job, placement, 1);
+  for (NodePart& part : placement) job.placement.push_back(std::move(part));
+}
+
+/// It gives these nodes back and goes on.
+void VirtualCluster::shrink(JobNumber number, const std::vector<NodeId>& nodes) {
+  VirtualJob& job = jobs_[number];
+  ROTA_ASSERT(job.state == VirtualJob::State::running);
+  hold(job, job.placement, -1);
+  std::erase_if(job.placement, [&](const NodePart& part) {
+    return std::find(nodes.begin(), nodes.end(), part.node) != nodes.end();
+  });
+  hold(job, job.placement, 1);
+  for (const NodeId node : nodes) scheduler_.release(id_of(number), node, true);
+  changed_ = true;
+}
+
+// ---- users' turns ----
+
+void VirtualCluster::hold(const VirtualJob& job, const Placement& placement, std::int64_t sign) {
+  // As in a controller: nobody pays for what only fills gaps.
+  if (job.user.empty() || job.spec.background) return;
+  Account& account = accounts_[job.spec.project.str()][job.user];
+  account.used = used_at(account, job.spec.project.str());
+  account.since = now_;
+  for (const NodePart& part : placement) account.held += sign * part.gpu_amount();
+}
+
+double VirtualCluster::used_at(const Account& account, const std::string& project) const {
+  const auto at = std::find_if(projects_.begin(), projects_.end(),
+                               [&](const Project& each) { return each.name == project; });
+  ROTA_ASSERT(at != projects_.end());
+  return sched::used_after({account.used, account.held}, at->half_life_seconds,
+                           static_cast<double>(now_ - account.since) / second);
+}
+
+void VirtualCluster::rank_users() {
+  if (accounts_.empty() || now_ - ranked_at_ < user_rank_period) return;
+  ranked_at_ = now_;
+  for (const Project& project : projects_) {
+    const auto accounts = accounts_.find(project.name);
+    if (accounts == accounts_.end()) continue;
+    std::vector<sched::UserUse> uses;
+    for (const auto& [user, account] : accounts->second)
+      uses.push_back({user, used_at(account, project.name)});
+    auto ranks = sched::rank_users(uses, project);
+    auto& told = ranks_[project.name];
+    if (ranks == told) continue;
+    scheduler_.rank_users(project.name, ranks);
+    told = std::move(ranks);
+  }
+}
+
 void VirtualCluster::finish(JobNumber number, VirtualJob::State state, Happening::What what) {
   VirtualJob& job = jobs_[number];
   job.state = state;
+  hold(job, job.placement, -1);
   job.placement.clear();
   scheduler_.remove(id_of(number));
   note(number, what);
@@ -104,10 +170,20 @@ void VirtualCluster::settle() {
       look_at_ = now_ + second;
       return;
     }
+    rank_users();
     sched::Plan plan = scheduler_.plan(seconds_of(now_));
-    for (sched::Start& start : plan.starts)
-      this->start(number_of(start.job), std::move(start.placement));
-    for (const sched::Eviction& eviction : plan.evictions) displace(number_of(eviction.job));
+    for (sched::Start& start : plan.starts) {
+      if (start.grows)
+        grow(number_of(start.job), std::move(start.placement));
+      else
+        this->start(number_of(start.job), std::move(start.placement));
+    }
+    for (const sched::Eviction& eviction : plan.evictions) {
+      if (eviction.nodes.empty())
+        displace(number_of(eviction.job));
+      else
+        shrink(number_of(eviction.job), eviction.nodes);
+    }
     const std::int64_t look = scheduler_.next_look();
     look_at_ = look > seconds_of(forever) ? forever : std::max(look * second, now_ + 1);
   }

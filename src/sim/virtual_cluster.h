@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <queue>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "model/job.h"
 #include "model/project.h"
 #include "sched/scheduler.h"
+#include "sched/user_turns.h"
 #include "sim/cluster_file.h"
 #include "sim/trace.h"
 
@@ -27,6 +29,7 @@ struct VirtualJob {
   std::uint32_t run_count = 0;
   State state = State::waiting;
   Placement placement;  // while it runs
+  std::string user;     // of its project; "": nobody in particular
 };
 
 /// Something that happened to a job.
@@ -57,7 +60,7 @@ class VirtualCluster {
 
   /// It waits from now on and runs for `work` once it starts; `forever`: until it is cancelled.
   /// Pre: its project is there, and it fits.
-  JobNumber submit(JobSpec spec, SimTime work);
+  JobNumber submit(JobSpec spec, SimTime work, std::string user = {});
   /// False when it has ended already.
   bool cancel(JobNumber job);
 
@@ -92,14 +95,30 @@ class VirtualCluster {
   void wait(JobNumber job);
   void start(JobNumber job, Placement placement);
   void displace(JobNumber job);
+  void grow(JobNumber job, Placement placement);
+  void shrink(JobNumber job, const std::vector<NodeId>& nodes);
   void finish(JobNumber job, VirtualJob::State state, Happening::What what);
   void end_due();
   SimTime next_time();
+  /// What a user of a project has used, and holds since.
+  struct Account {
+    double used = 0;        // GPU seconds
+    std::int64_t held = 0;  // millionths of GPUs
+    SimTime since = 0;
+  };
+  void hold(const VirtualJob& job, const Placement& placement, std::int64_t sign);
+  double used_at(const Account& account, const std::string& project) const;
+  void rank_users();
   void note(JobNumber job, Happening::What what, SimTime lost = 0) {
     happenings_.push_back({now_, lost, job, what});
   }
 
   sched::Scheduler scheduler_;
+  std::vector<Project> projects_;
+  using Accounts = std::map<std::string, Account, std::less<>>;  // by user
+  std::map<std::string, Accounts, std::less<>> accounts_;        // by project
+  std::map<std::string, std::vector<sched::Scheduler::UserRank>, std::less<>> ranks_;
+  SimTime ranked_at_ = 0;
   SimTime checkpoint_;
   SimTime now_ = 0;
   SimTime look_at_ = forever;  // time alone may change something then

@@ -26,6 +26,28 @@ std::string cluster(std::string_view text) {
   return all;
 }
 
+/// "name: nodes; ...".
+std::string groups(std::string_view text) {
+  const auto root = yaml_parse(text, "c.yaml", {});
+  const auto read = cluster_read(**root, "c.yaml");
+  if (!read) return read.error().detail;
+  std::string all;
+  for (const NamedNodes& group : read->named_groups())
+    all += format("{}: {};", group.name, hostlist_fold(group.nodes));
+  return all;
+}
+
+TEST(ClusterFile, NodesAreInGroups) {
+  EXPECT_EQ(groups("nodes:\n"
+                   "  - {names: 'a[1-2]', gpus: 4, groups: [Fast, all]}\n"
+                   "  - {names: b, gpus: 4, groups: all}\n"
+                   "  - {names: c, gpus: 4}\n"),
+            "all: a[1-2],b;fast: a[1-2];");
+  EXPECT_EQ(groups("nodes: [{names: a, gpus: 4}]"), "");
+  EXPECT_EQ(groups("nodes: [{names: a, gpus: 4, groups: [x, {}]}]"),
+            "c.yaml:1:41: groups: one word is needed here");
+}
+
 TEST(ClusterFile, SaysWhatNodesHave) {
   EXPECT_EQ(cluster("nodes:\n"
                     "  - {names: 'a[1-2],x', gpus: 4, model: V100, gpu_memory: 32GiB, cpus: 80,\n"

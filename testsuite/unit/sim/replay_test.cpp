@@ -62,6 +62,21 @@ TEST(Replay, FairnessIsJainsIndexOfWhatWasServed) {
   EXPECT_DOUBLE_EQ(jain_index({}), 1);
 }
 
+// The second job of u, who has used the cluster for 20 s, comes after the first of v, though it
+// came a second before it.
+TEST(Replay, UsersOfAProjectTakeTurns) {
+  const auto longest_wait = [](const char* second, const char* third) {
+    const SampleFile file(
+        format("submit_s,duration_s,gpus,user\n0,20,4,u\n5,10,4,{}\n6,10,4,{}\n", second, third));
+    const auto root = yaml_parse("nodes: [{names: n1, gpus: 4}]", "c.yaml", {});
+    const auto cluster = cluster_read(**root, "c.yaml");
+    const auto trace = trace_load(file.path(), {});
+    return report_of(replay(*cluster, even_org(*trace, *cluster), *trace, {})).all.wait.max;
+  };
+  EXPECT_DOUBLE_EQ(longest_wait("u", "v"), 25);
+  EXPECT_DOUBLE_EQ(longest_wait("v", "v"), 24);
+}
+
 TEST(Replay, TheTimelineAddsUp) {
   const ReplayReport r = report();
   double gpu_seconds = 0, waiting = 0;

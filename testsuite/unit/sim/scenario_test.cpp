@@ -46,6 +46,70 @@ TEST(Scenario, EveryExpectationCounts) {
             "18 passed");
 }
 
+// Two nodes of four: e starts on one, has the other while nobody needs it, and gives it back.
+TEST(Scenario, ElasticJobsGrowAndShrink) {
+  const auto with = [](const char* how) {
+    return play(
+        format("- submit: {{name: e, project: a, nodes: 1-2, gpus: 4, preemptible: {}}}\n"
+               "- expect: {{running: e, nodes: {{n1: e, n2: e}}, held: {{a: 8}}, idle: 0}}\n"
+               "- submit: {{name: y, project: b, gpus: 4, runs: 1h}}\n"
+               "- expect: {{running: [e, y], held: {{a: 4, b: 4}}, preempted: {{e: 0}}}}\n"
+               "- wait: 2h\n"
+               "- expect: {{running: e, held: {{a: 8}}}}\n",
+               how));
+  };
+  EXPECT_EQ(with("yes"), "11 passed");
+  EXPECT_EQ(with("semi"), "11 passed");
+}
+
+TEST(Scenario, NodesAreANumberOrARange) {
+  const auto nodes = [](const char* text) {
+    return play(format("- submit: {{name: e, project: a, nodes: {}, gpus: 1}}\n", text));
+  };
+  const std::string wrong =
+      "s.yaml:5:40: nodes must be a number from 1 to 100000 or a range of them such as 4-8, not ";
+  EXPECT_EQ(nodes("1-1"), "0 passed");
+  EXPECT_EQ(nodes("0"), wrong + "'0'");
+  EXPECT_EQ(nodes("2-1"), wrong + "'2-1'");
+  EXPECT_EQ(nodes("1-"), wrong + "'1-'");
+  EXPECT_EQ(nodes("1-200000"), wrong + "'1-200000'");
+}
+
+constexpr std::string_view doors =
+    "cluster: {nodes: [{names: n1, gpus: 4, groups: slow}, {names: n2, gpus: 4, groups: fast}]}\n"
+    "projects: {a: {quota: 8}, b: {quota: 0}}\n"
+    "queues:\n"
+    "  quick: {node_group: fast, priority: 90, time_limit_max: 10m, projects: [a]}\n"
+    "steps:\n";
+
+// A queue leads to its nodes, with its priority.
+TEST(Scenario, JobsComeThroughQueues) {
+  EXPECT_EQ(play("- submit: {name: 'low-[1-2]', project: a, gpus: 4}\n"
+                 "- expect: {nodes: {n1: low-1, n2: low-2}}\n"
+                 "- submit: {name: x, project: a, gpus: 2, queue: quick}\n"
+                 "- expect: {nodes: {n1: low-1, n2: x}, waiting: low-2}\n",
+                 doors),
+            "5 passed");
+  EXPECT_EQ(play("- submit: {name: x, project: b, gpus: 2, queue: quick}\n", doors),
+            "s.yaml:6:49: queue 'quick' is for the projects a, not for 'b'");
+  EXPECT_EQ(play("- submit: {name: x, project: a, queue: quikc}\n", doors),
+            "s.yaml:6:40: there is no queue 'quikc'; did you mean 'quick'?");
+  EXPECT_EQ(play("- submit: {name: x, project: a, queue: quick, runs: 1h, limit: 1h}\n", doors),
+            "s.yaml:6:40: queue 'quick' allows a limit of at most 600 s");
+}
+
+// A project's rule by group means something, as in a controller.
+TEST(Scenario, ProjectsKeepToTheirGroups) {
+  const std::string rules =
+      "cluster: {nodes: [{names: n1, gpus: 4, groups: slow}, {names: n2, gpus: 4, groups: Fast}]}\n"
+      "projects: {a: {quota: 8, train_node_groups: [fast]}}\n"
+      "steps:\n";
+  EXPECT_EQ(play("- submit: {name: 'x-[1-2]', project: a, gpus: 4}\n"
+                 "- expect: {nodes: {n1: [], n2: x-1}, waiting: x-2}\n",
+                 rules),
+            "3 passed");
+}
+
 TEST(Scenario, SaysWhatWasExpectedAndWhatCame) {
   EXPECT_EQ(play("- submit: {name: 'x-[1-3]', project: a, gpus: 4}\n"
                  "- expect: {running: ['x-[1-3]'], held: {a: 12, b: 0.5}, idle: 1}\n"

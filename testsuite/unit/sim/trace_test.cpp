@@ -30,6 +30,17 @@ TEST(Trace, FindsFieldsByName) {
       << "in any order, others are passed over, what may be unknown may be missing";
 }
 
+TEST(Trace, UsersAreKnownByName) {
+  const SampleFile file("submit_s,duration_s,gpus,user\n0,1,1,ada\n0,1,1,bob\n0,1,1,\n0,1,1,ada\n");
+  const auto trace = trace_load(file.path(), {});
+  ASSERT_TRUE(trace);
+  std::string users;
+  for (const TraceJob& job : trace->jobs) users += trace->users[job.user] + ";";
+  EXPECT_EQ(users, "ada;bob;;ada;");
+  EXPECT_EQ(jobs("submit_s,duration_s,gpus,user\n0,1,1," + std::string(257, 'x') + "\n"),
+            "2:7: user: longer than 256 bytes");
+}
+
 TEST(Trace, EmptyIsUnknown) {
   EXPECT_EQ(jobs("submit_s,duration_s,gpus,cpus,mem_mib,project,gpu_fraction\n1,2,3,,,,\n"),
             "1000+2000 3/0/0 default;");

@@ -19,13 +19,13 @@ class Told {
   VirtualCluster& operator*() { return cluster_; }
 
   JobNumber submit(std::string name, std::uint32_t gpus, std::int64_t seconds,
-                   std::string project = "a") {
+                   std::string project = "a", std::string user = "") {
     JobSpec spec;
     spec.name = std::move(name);
     spec.project = std::move(project);
     spec.task.gpu_count = gpus;
     spec.time_limit_seconds = seconds;
-    return cluster_.submit(std::move(spec), seconds * 1'000);
+    return cluster_.submit(std::move(spec), seconds * 1'000, std::move(user));
   }
 
   /// "0 a+ 0 a> 10 a.": submitted, started, ended; a<N: displaced, with N seconds lost; a!:
@@ -49,6 +49,43 @@ class Told {
 
   VirtualCluster cluster_;
 };
+
+// u has used the cluster for 20 s when x and y come; v nothing, so y starts before the older x.
+TEST(VirtualCluster, UsersOfAProjectTakeTurns) {
+  const auto told = [](const std::string& x_of, std::string_view projects) {
+    Told cluster("{names: n1, gpus: 4}", projects);
+    cluster.submit("w", 4, 20, "a", "u");
+    (*cluster).run_until(5'000);
+    cluster.submit("x", 4, 10, "a", x_of);
+    cluster.submit("y", 4, 10, "a", "v");
+    (*cluster).run_out();
+    return cluster.told();
+  };
+  const std::string y_first = "0 w+ 0 w> 5 x+ 5 y+ 20 w. 20 y> 30 y. 30 x> 40 x.";
+  const std::string x_first = "0 w+ 0 w> 5 x+ 5 y+ 20 w. 20 x> 30 x. 30 y> 40 y.";
+  EXPECT_EQ(told("u", "projects: {a: {quota: 4}}"), y_first);
+  EXPECT_EQ(told("t", "projects: {a: {quota: 4}}"), x_first) << "who has used nothing: by age";
+  EXPECT_EQ(told("", "projects: {a: {quota: 4}}"), x_first) << "nobody in particular";
+}
+
+// What u used is forgotten by half every second, what v used is not yet: u is first again.
+TEST(VirtualCluster, WhatUsersUsedIsForgotten) {
+  const auto told = [](std::string_view half_life) {
+    Told cluster("{names: n1, gpus: 4}",
+                 format("projects: {{a: {{quota: 4, half_life: {}}}}}", half_life));
+    cluster.submit("w", 4, 100, "a", "u");
+    cluster.submit("x", 4, 10, "a", "v");
+    (*cluster).run_until(101'000);
+    cluster.submit("y", 4, 10, "a", "v");
+    cluster.submit("z", 4, 10, "a", "u");
+    (*cluster).run_out();
+    return cluster.told();
+  };
+  EXPECT_EQ(told("0s"),
+            "0 w+ 0 x+ 0 w> 100 w. 100 x> 101 y+ 101 z+ 110 x. 110 y> 120 y. 120 z> 130 z.");
+  EXPECT_EQ(told("1s"),
+            "0 w+ 0 x+ 0 w> 100 w. 100 x> 101 y+ 101 z+ 110 x. 110 z> 120 z. 120 y> 130 y.");
+}
 
 TEST(VirtualCluster, RunsOneAfterTheOther) {
   Told cluster("{names: n1, gpus: 4}");
