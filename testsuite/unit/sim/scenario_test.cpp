@@ -55,11 +55,11 @@ TEST(Scenario, ElasticJobsGrowAndShrink) {
                "- submit: {{name: y, project: b, gpus: 4, runs: 1h}}\n"
                "- expect: {{running: [e, y], held: {{a: 4, b: 4}}, preempted: {{e: 0}}}}\n"
                "- wait: 2h\n"
-               "- expect: {{running: e, held: {{a: 8}}}}\n",
+               "- expect: {{running: e, held: {{a: 8}}, nodes: {{n1: e, n2: e}}}}\n",
                how));
   };
-  EXPECT_EQ(with("yes"), "11 passed");
-  EXPECT_EQ(with("semi"), "11 passed");
+  EXPECT_EQ(with("yes"), "13 passed");
+  EXPECT_EQ(with("semi"), "13 passed");
 }
 
 TEST(Scenario, NodesAreANumberOrARange) {
