@@ -23,7 +23,8 @@ enum : int {
   id_overlap,
   id_kill,
   id_output,
-  id_error
+  id_error,
+  id_mpi
 };  // above rsubmit's
 
 constexpr auto here = Scope::command_line;
@@ -76,6 +77,7 @@ const Command& command() {
        Option{id_output, 'o', "output", "FILE", "file for the output; none: nowhere", here},
        Option{id_error, 'e', "error", "FILE", "file for errors; default: the output's", here},
        Option{id_kill, 'K', "kill-on-bad-exit", "[0|1]", "a task that fails ends the others", here},
+       Option{id_mpi, 0, "mpi", "KIND", "pmix (default where the nodes have it) or none", here},
        Option{id_overlap, 0, "overlap", "", "share the job with its other steps, as all do", here},
        Option{id_pty, 0, "pty", "", "run it on a terminal of its own", here}, verbose_option,
        help_option, usage_option, version_option});
@@ -101,6 +103,11 @@ Result<void> apply_own(const Given& given, RunOptions& options) {
   switch (given.option->id) {
     case id_pty:
       options.pty = true;
+      break;
+    case id_mpi:
+      if (given.value != "pmix" && given.value != "none")
+        return bad_value(given, "pmix and none are possible");
+      options.step.mpi = given.value == "pmix" ? MpiKind::pmix : MpiKind::none;
       break;
     case id_label:
       options.step.sinks.label = true;

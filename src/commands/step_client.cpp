@@ -20,6 +20,7 @@
 #include "common/format.h"
 #include "model/node.h"
 #include "net/log_end.h"
+#include "net/seal.h"
 #include "net/wakeup.h"
 
 namespace asio = boost::asio;
@@ -67,7 +68,19 @@ class StepClient : public std::enable_shared_from_this<StepClient> {
                  returned(task, bytes, error);
                }),
         window_(std::clamp<std::uint64_t>(window_all / layout_.task_count, window_min, window_max)),
-        tasks_(layout_.task_count) {}
+        tasks_(layout_.task_count) {
+    // A task that is alone has nobody to find.
+    const bool wants_pmix = options_.mpi == MpiKind::pmix ||
+                            (options_.mpi == MpiKind::automatic && layout_.task_count > 1);
+    if (!wants_pmix) return;
+    std::vector<std::string> names;
+    std::vector<std::uint32_t> counts;
+    for (const StepLayout::Place& place : layout_.places) {
+      names.push_back(nodes_[place.node].name);
+      counts.push_back(place.count);
+    }
+    pmix_.emplace(std::move(names), std::move(counts));
+  }
 
   Result<void> open_sinks() {
     std::vector<OutputContext> contexts;
@@ -92,6 +105,7 @@ class StepClient : public std::enable_shared_from_this<StepClient> {
     const net::Deadline never = net::deadline_after(Duration::max());
     while (!is_over()) co_await changed_.wait(never);
     if (!failure_) program_.note(format("step {} has ended", number_));
+    close_pmix();
     co_await say_goodbye();
     is_job_over = is_job_over_;
     for (Link& link : links_)
@@ -185,7 +199,19 @@ class StepClient : public std::enable_shared_from_this<StepClient> {
       start.ends_run = options_.ends_run;
       link.connection->send(start, step_call);
     }
+    if (pmix_ && link.place) {
+      proto::ExecStart start;
+      start.ticket = where_.nodes[link.node].ticket;
+      start.kind = proto::exec_pmix;
+      start.input = true;
+      start.credit = window_max;
+      link.connection->send(start, pmix_call(link));
+    }
     begin_tasks(link);
+  }
+  /// Behind those of the tasks.
+  std::uint32_t pmix_call(const Link& link) const {
+    return task_call + layout_.places[*link.place].count;
   }
 
   void begin_tasks(Link& link) {
@@ -218,6 +244,8 @@ class StepClient : public std::enable_shared_from_this<StepClient> {
         frame.type == proto::ErrorReply::number || frame.type == proto::ExecEnd::number;
     if (index == head_ && frame.call == step_call)
       return is_end ? step_closed(frame) : step_answered(frame);
+    if (link.place && frame.call == pmix_call(link))
+      return is_end ? pmix_closed(link, frame) : pmix_heard(link, frame);
     const std::uint32_t count = link.place ? layout_.places[*link.place].count : 0;
     if (frame.call < task_call || frame.call >= task_call + count)
       return Error{Errc::protocol_mismatch, format("an answer to call {}", frame.call)};
@@ -251,6 +279,7 @@ class StepClient : public std::enable_shared_from_this<StepClient> {
     ROTA_TRY(const auto started, proto::decode<proto::ExecStarted>(frame.body));
     number_ = started.step;
     is_numbered_ = true;
+    order_pmix();
     go_if_ready();
     return {};
   }
@@ -272,23 +301,115 @@ class StepClient : public std::enable_shared_from_this<StepClient> {
 
   void go_if_ready() {
     if (ready_ < layout_.task_count || !is_numbered_ || has_gone_ || failure_) return;
+    if (pmix_ && !pmix_->are_all_ready()) return;
     has_gone_ = true;
-    const proto::NodeTicket& first = where_.nodes[layout_.places.front().node];
-    NodeIdentity meeting;
-    meeting.address = first.address;
     proto::ExecControl control;
     control.go = true;
     for (const std::string_view prefix : {"ROTA_", "SLURM_"})
       for (const std::string_view name : {"STEP_ID", "STEPID"})
         control.environment.push_back(format("{}{}={}", prefix, name, number_));
-    control.environment.push_back(format("ROTA_MASTER_ADDR={}", meeting.host()));
+    control.environment.push_back(format("ROTA_MASTER_ADDR={}", first_host()));
     control.environment.push_back(format("ROTA_MASTER_PORT={}", port_));
     if (!options_.keeps_address)
-      control.environment.push_back(format("MASTER_ADDR={}", meeting.host()));
+      control.environment.push_back(format("MASTER_ADDR={}", first_host()));
     if (!options_.keeps_port) control.environment.push_back(format("MASTER_PORT={}", port_));
-    for (const Task& task : tasks_) links_[task.link].connection->send(control, task.call);
+    const std::size_t common = control.environment.size();
+    for (const Task& task : tasks_) {
+      control.environment.resize(common);
+      if (pmix_) {
+        const auto& own = pmix_->variables_of(task.link, task.call - task_call);
+        control.environment.insert(control.environment.end(), own.begin(), own.end());
+      }
+      links_[task.link].connection->send(control, task.call);
+    }
     program_.note(format("step {} runs", number_));
     pump_->start();
+  }
+
+  std::string first_host() const {
+    NodeIdentity first;
+    first.address = where_.nodes[layout_.places.front().node].address;
+    return first.host();
+  }
+
+  // ---- PMIx ----
+
+  void order_pmix() {
+    if (!pmix_ || has_ordered_pmix_ || !is_numbered_ || !pmix_->have_all_said_hello()) return;
+    has_ordered_pmix_ = true;
+    const std::string nspace = format("rota.{}.{}", options_.job.value, number_);
+    const std::string secret = net::random_bytes(proto::pmix_secret_bytes);
+    for (const Link& link : links_) {
+      if (!link.place) continue;
+      const std::string order = pmix_->order_for(*link.place, nspace, first_host(), secret);
+      proto::ExecDataView view;
+      view.data = order;
+      link.connection->send(view, pmix_call(link));
+    }
+  }
+
+  Result<void> pmix_heard(const Link& link, const proto::Frame& frame) {
+    if (frame.type != proto::ExecData::number || !pmix_) return {};
+    ROTA_TRY(const auto data, proto::decode<proto::ExecDataView>(frame.body));
+    if (data.stream == ExecStream::errors) program_.note(data.data);
+    if (data.stream != ExecStream::output) return {};
+    proto::ExecControl credit;
+    credit.credit = data.data.size();
+    if (credit.credit > 0) link.connection->send(credit, pmix_call(link));
+    ROTA_TRY(const auto rest, pmix_->take(*link.place, data.data));
+    for (const proto::PmixNews& news : rest)
+      if (news.kind == proto::PmixNews::Kind::aborted)
+        pmix_aborted(news);
+      else
+        pmix_failed(link, news.text);
+    order_pmix();
+    go_if_ready();
+    return {};
+  }
+
+  void pmix_aborted(const proto::PmixNews& news) {
+    if (!is_ending_) {
+      program_.say(news.text);
+      worst_.add({(news.status & 0xff) != 0 ? news.status & 0xff : 1});
+    }
+    end_others();
+  }
+
+  /// Before the start: without it, where nobody has asked for it. Later: tasks wait for it for
+  /// ever.
+  void pmix_failed(const Link& link, const std::string& why) {
+    if (has_gone_) {
+      if (!is_ending_ && ended_ < layout_.task_count) {
+        program_.say(format("the PMIx server on {} failed: {}", name_of(link), why));
+        worst_.add({1});
+      }
+      return end_others();
+    }
+    if (options_.mpi == MpiKind::pmix)
+      return fail({Errc::unsupported, format("{}: {}", name_of(link), why)});
+    program_.note(format("no PMIx: {}: {}", name_of(link), why));
+    close_pmix();
+    go_if_ready();
+  }
+
+  /// The servers end with their input.
+  void close_pmix() {
+    if (!pmix_) return;
+    pmix_.reset();
+    const proto::ExecDataView end;
+    for (const Link& link : links_)
+      if (link.place && link.connection) link.connection->send(end, pmix_call(link));
+  }
+
+  Result<void> pmix_closed(const Link& link, const proto::Frame& frame) {
+    if (!pmix_ || ended_ == layout_.task_count) return {};
+    const auto end = net::reply_from<proto::ExecEnd>(frame);
+    std::string why = end ? end->detail : end.error().detail;
+    if (why.empty())
+      why = end && end->exit_signal > 0 ? format("it was ended by signal {}", end->exit_signal)
+                                        : "it has ended";
+    pmix_failed(link, why);
+    return {};
   }
 
   // ---- ends ----
@@ -456,6 +577,8 @@ class StepClient : public std::enable_shared_from_this<StepClient> {
   std::size_t head_ = 0;  // the link to the job's first node
   std::vector<Task> tasks_;
   std::shared_ptr<InputPump> pump_;
+  std::optional<StepPmix> pmix_;
+  bool has_ordered_pmix_ = false;
   std::uint32_t number_ = 0;
   std::uint16_t port_ = 0;
   bool is_numbered_ = false;

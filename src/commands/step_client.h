@@ -7,6 +7,7 @@
 #include "commands/program.h"
 #include "commands/session.h"
 #include "commands/step_layout.h"
+#include "commands/step_pmix.h"
 #include "commands/step_sinks.h"
 #include "model/ids.h"
 
@@ -20,6 +21,7 @@ struct StepOptions {
   StepRequest request;
   SinkOptions sinks;
   bool kill_on_bad_exit = false;
+  MpiKind mpi = MpiKind::automatic;
   bool keeps_address = false;  // MASTER_ADDR is the user's own
   bool keeps_port = false;     // MASTER_PORT is
   bool ends_run = false;       // the job is an allocation that was made for this step

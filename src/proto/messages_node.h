@@ -58,7 +58,7 @@ enum class ExecKind : std::uint8_t {
   hold = 3,     // nothing: an allocation without processes of its own lasts while it is held
   attach = 4,   // the process of an earlier one that was kept when its connection was lost
   step = 5,  // nothing yet: on the job's first node, a number for a step; it holds as `hold` does
-  task = 6,  // a process of a step: made ready, and run when ExecControl::go comes
+  task = 6,  // a process of a step: made ready, and run at ExecControl::go. 7: pmix_words.h
 };
 /// rexec -> rgpud: begin it. The call stays open: ExecStarted, then ExecData and ExecControl both
 /// ways under the same call number, and as the last answer ExecEnd or ErrorReply. Neither side

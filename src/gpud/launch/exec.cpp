@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -234,6 +235,30 @@ std::vector<std::string> shell_words() {
   return {"/bin/sh"};
 }
 
+/// A program of ours, on the node itself, with the owner's rights and none of the owner's
+/// variables: they are not for it, and libpmix would take orders from them.
+[[noreturn]] void become_pmix_server(const ExecPlace& place, const ExecOrder& exec, int socket) {
+  const Owner& owner = place.order.launch.owner;
+  char self[PATH_MAX];
+  const ssize_t size = ::readlink("/proc/self/exe", self, sizeof self);
+  std::string program(self, size > 0 ? static_cast<std::size_t>(size) : 0);
+  program = program.substr(0, program.rfind('/') + 1) + "rota-pmix";
+  if (const int error = become(owner.uid, owner.gid, place.order.groups))
+    fail_at(socket, "become uid " + std::to_string(owner.uid), error);
+  if (const int error = find_program(program)) {
+    if (error == ENOENT) fail(socket, exit_not_found, "this node's Rota was built without PMIx");
+    fail_to_run(socket, program, error);
+  }
+  if (::chdir("/") != 0) fail_at(socket, "go to /", errno);
+  ::setsid();
+  open_pipes(exec, socket);
+  char path[] = "PATH=/usr/bin:/bin", locale[] = "LC_ALL=C.UTF-8";
+  char* variables[] = {path, locale, nullptr};
+  char* words[] = {program.data(), nullptr};
+  ::execve(program.c_str(), words, variables);
+  fail_to_run(socket, program, errno);
+}
+
 }  // namespace
 
 void become_exec(const ExecPlace& place, const ExecOrder& exec, int socket, int gate) {
@@ -251,6 +276,7 @@ void become_exec(const ExecPlace& place, const ExecOrder& exec, int socket, int 
   }
   if (const Excuse excuse = enter_run(order, place.cgroups, place.cloned); !excuse.text.empty())
     fail(socket, exit_not_executable, excuse.text);
+  if (exec.kind == proto::exec_pmix) become_pmix_server(place, exec, socket);
   enter_place(place, exec.directory, socket);
   ::setsid();
   std::vector<std::string> own = variables_of(place, exec, socket);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "proto/messages.h"
+#include "proto/pmix_words.h"
 
 namespace rota::gpud {
 
@@ -32,7 +33,10 @@ struct ExecOrder {
   std::uint32_t gpu_count = 0;
 
   /// Its place is by the node, not by one of the job's tasks.
-  bool is_of_step() const { return kind == proto::ExecKind::step || kind == proto::ExecKind::task; }
+  bool is_of_step() const {
+    return kind == proto::ExecKind::step || kind == proto::ExecKind::task ||
+           kind == proto::exec_pmix;
+  }
   friend bool operator==(const ExecOrder&, const ExecOrder&) = default;
   static auto fields(auto& m) {
     return std::tie(m.kind, m.task, m.words, m.environment, m.pty, m.input, m.rows, m.columns,

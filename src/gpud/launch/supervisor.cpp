@@ -576,6 +576,8 @@ std::string Supervisor::no_place_for_step(const ExecOrder& exec, std::size_t& lo
   if (exec.kind == proto::ExecKind::step && exec.ends_run &&
       order_.launch.payload.mode != LaunchMode::hold)
     return "the job does not end with a step of it";
+  if (exec.kind == proto::exec_pmix && box_ != nullptr)
+    return "there is no PMIx for jobs in containers";
   if (order_.holds) return {};
   while (local < tasks_.size() && !tasks_[local].running) ++local;
   if (local == tasks_.size() || anchor(local) == 0) return "the job's processes here have ended";
