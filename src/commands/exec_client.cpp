@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "commands/exit_code.h"
+#include "commands/heeded.h"
 #include "commands/input_pump.h"
 #include "commands/output.h"
 #include "commands/output_thread.h"
@@ -146,14 +147,8 @@ class ExecClient : public std::enable_shared_from_this<ExecClient> {
 
   awaitable<void> heed_signals() {
     asio::signal_set signals(executor_);
-    for (const int signal :
-         {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT}) {
-      boost::system::error_code ignored;
-      // One that was ignored when we started (nohup) stays so.
-      struct sigaction before {};
-      if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
-      signals.add(signal, ignored);
-    }
+    heed_unless_ignored(
+        signals, {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT});
     for (;;) {
       auto [error, signal] = co_await signals.async_wait(net::no_throw);
       if (error) co_return;

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 
+#include "commands/heeded.h"
 #include "commands/input_pump.h"
 #include "commands/output.h"
 #include "commands/payload.h"
@@ -527,13 +528,7 @@ class StepClient : public std::enable_shared_from_this<StepClient> {
 
   awaitable<void> heed_signals() {
     asio::signal_set signals(executor_);
-    for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2}) {
-      boost::system::error_code ignored;
-      // One that was ignored when we started (nohup) stays so.
-      struct sigaction before {};
-      if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
-      signals.add(signal, ignored);
-    }
+    heed_unless_ignored(signals, {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2});
     for (;;) {
       auto [error, signal] = co_await signals.async_wait(net::no_throw);
       if (error) co_return;

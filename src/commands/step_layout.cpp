@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "common/counts.h"
 #include "common/format.h"
 #include "common/hostlist.h"
 #include "model/job.h"
@@ -109,19 +110,6 @@ Result<StepLayout> lay_out(const StepRequest& request, const std::vector<StepNod
   return layout;
 }
 
-std::string tasks_per_node_text(const StepLayout& layout) {
-  std::string text;
-  const auto& places = layout.places;
-  for (std::size_t at = 0; at < places.size();) {
-    std::size_t end = at;
-    while (end < places.size() && places[end].count == places[at].count) ++end;
-    text += format("{}{}", text.empty() ? "" : ",", places[at].count);
-    if (end - at > 1) text += format("(x{})", end - at);
-    at = end;
-  }
-  return text;
-}
-
 std::vector<std::string> task_variables(const StepLayout& layout,
                                         const std::vector<StepNode>& nodes,
                                         const StepRequest& request, std::size_t place,
@@ -133,7 +121,9 @@ std::vector<std::string> task_variables(const StepLayout& layout,
   std::vector<std::uint32_t> neighbours(here.count);
   std::iota(neighbours.begin(), neighbours.end(), here.first);
   const std::string list = hostlist_fold(names);
-  const std::string tasks = tasks_per_node_text(layout);
+  std::vector<std::uint32_t> counts;
+  for (const StepLayout::Place& each : layout.places) counts.push_back(each.count);
+  const std::string tasks = repeated_list(counts);
   std::vector<std::string> variables;
   const auto both = [&variables](std::string_view name, const auto& value) {
     variables.push_back(format("ROTA_{}={}", name, value));

@@ -44,9 +44,6 @@ struct StepLayout {
 /// not fit is a usage error with the numbers.
 Result<StepLayout> lay_out(const StepRequest& request, const std::vector<StepNode>& nodes);
 
-/// "2(x3),1" of {2,2,2,1}.
-std::string tasks_per_node_text(const StepLayout& layout);
-
 /// The variables of one task, as users of Slurm and PyTorch know them, but for what is known only
 /// when all tasks are ready. `place` is among the layout's.
 std::vector<std::string> task_variables(const StepLayout& layout,

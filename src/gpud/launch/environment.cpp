@@ -7,6 +7,7 @@
 #include <set>
 
 #include "common/assert.h"
+#include "common/counts.h"
 #include "common/format.h"
 #include "common/hostlist.h"
 #include "common/units.h"
@@ -278,19 +279,6 @@ void add_mps(Variables& set, const std::vector<std::string>& gpus,
 }
 
 }  // namespace
-
-std::string repeated_list(const std::vector<std::uint32_t>& counts) {
-  std::string text;
-  for (std::size_t at = 0; at < counts.size();) {
-    std::size_t end = at;
-    while (end < counts.size() && counts[end] == counts[at]) ++end;
-    if (!text.empty()) text += ',';
-    text += std::to_string(counts[at]);
-    if (end - at > 1) text += format("(x{})", end - at);
-    at = end;
-  }
-  return text;
-}
 
 std::vector<std::string> job_environment(const proto::LaunchRun& launch,
                                          const EnvironmentContext& context) {

@@ -39,7 +39,4 @@ std::vector<std::string> job_environment(const proto::LaunchRun& launch,
 std::vector<std::string> task_environment(const proto::LaunchRun& launch,
                                           const EnvironmentContext& context, std::uint32_t local);
 
-/// {2,2,2,1} -> "2(x3),1".
-std::string repeated_list(const std::vector<std::uint32_t>& counts);
-
 }  // namespace rota::gpud

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "common/counts.h"
+
 namespace rota::gpud {
 namespace {
 
