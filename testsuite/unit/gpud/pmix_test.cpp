@@ -97,7 +97,9 @@ class PmixMiddle : public ::testing::Test {
   static void step(PmixLink& link, int from, int to) {
     EXPECT_TRUE(link.write());
     const std::string bytes = passed(from);
-    if (!bytes.empty()) EXPECT_GT(::send(to, bytes.data(), bytes.size(), 0), 0);
+    if (!bytes.empty()) {
+      EXPECT_GT(::send(to, bytes.data(), bytes.size(), 0), 0);
+    }
     EXPECT_TRUE(link.read());
   }
   std::string caught(std::string_view message) {
