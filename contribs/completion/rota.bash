@@ -21,9 +21,10 @@ declare -gA _rota_options=(
   [rinfo]="--gpus --health -n --noheader -P --parsable --json -v --verbose -h --help --usage -V --version"
   [rlogs]="-f --follow --tail= --since= --timestamps -e --error --task= -v --verbose -h --help --usage -V --version"
   [rattach]="--no-stdin --task= -v --verbose -h --help --usage -V --version"
-  [rrun]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus=
-    -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= --mps[=] -N= --nodes= -n= --ntasks= -c= --cpus-per-task= --mem=
+  [rrun]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus= --gpus-per-node=
+    -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= --mps[=] -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
     -w= --nodelist= -x= --exclude= -C= --constraint= -t= --time= -D= --chdir= --kind= --priority= --pty
+    -l --label -o= --output= -e= --error= -K[=] --kill-on-bad-exit[=] --overlap --mpi=
     --image= --container-image= --container-mounts= --volume= --container-workdir= --container-mount-home --container-writable
     --container-readonly --env= --data= --pvc= --git= --container-name= --container-save= --shm-size= --pull=
     --image-pull-policy= --local-image --runtime= --secret= --port= --url[=]
@@ -78,6 +79,7 @@ _rota_argument() {
   local command=$1 option=$2 word=$3
   [[ $command == rrun || $command == ralloc ]] && command=rsubmit  # whose options they have
   case $command:$option in
+    rsubmit:--mpi) _rota_words "$word" pmix none ;;
     rsubmit:--kind) _rota_words "$word" train interactive inference ;;
     rsubmit:--preemptibility) _rota_words "$word" preemptible non-preemptible semi ;;
     rsubmit:-p | rsubmit:--queue | rsubmit:--partition | rproject:--default-queue)

@@ -90,8 +90,8 @@ class Words {
         add(*option, {}, at_ - 1);
         continue;
       }
-      ROTA_ASSERT(!option->may_lack_argument());  // such have no letter
-      if (i + 1 == letters.size()) return take_next(*option, format("-{}", letters[i]));
+      if (i + 1 == letters.size() && !option->may_lack_argument())
+        return take_next(*option, format("-{}", letters[i]));
       add(*option, letters.substr(i + 1), at_ - 1);
       break;
     }

@@ -4,17 +4,16 @@
 #include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <memory>
 
 #include "commands/exit_code.h"
+#include "commands/heeded.h"
+#include "commands/input_pump.h"
 #include "commands/output.h"
 #include "commands/output_thread.h"
 #include "commands/terminal.h"
@@ -33,8 +32,6 @@ using proto::ExecStream;
 constexpr std::uint32_t call = 1;
 /// Output that may be on its way to us and wait here.
 constexpr std::uint64_t output_window = 4 << 20;
-constexpr std::size_t input_block = 64 << 10;
-constexpr std::size_t backlog_max = 1 << 20;
 constexpr Duration silence_limit = std::chrono::minutes(1);
 /// So many SIGINTs that nobody heeds end this command.
 constexpr int interrupts_max = 3;
@@ -58,7 +55,7 @@ class ExecClient : public std::enable_shared_from_this<ExecClient> {
     spawn(&ExecClient::heed_signals);
     for (;;) {
       auto frame = co_await connection_->read(silence_limit);
-      if (output_error_ != 0) co_return output_lost();
+      if (output_error_ != 0) co_return output_lost(output_error_);
       if (given_up_ != 0) co_return 128 + given_up_;
       if (!frame && frame.error().code == Errc::timed_out) continue;
       if (!frame) {
@@ -110,8 +107,7 @@ class ExecClient : public std::enable_shared_from_this<ExecClient> {
     if (frame.type == proto::ExecStarted::number) return started(frame);
     if (frame.type == proto::ExecControl::number) {
       ROTA_TRY(const auto control, proto::decode<proto::ExecControl>(frame.body));
-      credit_ += control.credit;
-      changed_.cancel();
+      if (pump_) pump_->grant(control.credit);
       return {};
     }
     if (frame.type != proto::ExecData::number)
@@ -131,11 +127,12 @@ class ExecClient : public std::enable_shared_from_this<ExecClient> {
 
   Result<void> started(const proto::Frame& frame) {
     ROTA_TRY(const auto started, proto::decode<proto::ExecStarted>(frame.body));
-    credit_ = started.credit;
     if (options_.attach) heed(SIGWINCH);  // the window may be another one
     if (options_.input) {
       if (started.pty) input_.raw();
-      spawn(&ExecClient::read_input);
+      pump_ = std::make_shared<InputPump>(executor_, connection_, call, options_.input_fd);
+      pump_->grant(started.credit);
+      pump_->start();
     }
     return {};
   }
@@ -148,44 +145,10 @@ class ExecClient : public std::enable_shared_from_this<ExecClient> {
     errors_.write(line, 0);
   }
 
-  awaitable<void> read_input() {
-    asio::posix::stream_descriptor input(executor_);
-    boost::system::error_code error;
-    input.assign(::dup(options_.input_fd), error);
-    const auto block = std::make_unique<char[]>(input_block);
-    for (;;) {
-      if (credit_ == 0) {
-        co_await changed_.async_wait(net::no_throw);
-        continue;
-      }
-      // A plain file cannot be waited for, and need not be.
-      if (!error) {
-        auto [waited] =
-            co_await input.async_wait(asio::posix::stream_descriptor::wait_read, net::no_throw);
-        if (waited && waited != asio::error::operation_not_supported) co_return;
-      }
-      const ssize_t size =
-          ::read(options_.input_fd, block.get(), std::min<std::uint64_t>(input_block, credit_));
-      if (size < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-      proto::ExecDataView view;
-      view.data = {block.get(), static_cast<std::size_t>(size > 0 ? size : 0)};
-      connection_->send(view, call);
-      if (size <= 0) co_return;
-      credit_ -= static_cast<std::uint64_t>(size);
-      co_await connection_->backlog_below(backlog_max);
-    }
-  }
-
   awaitable<void> heed_signals() {
     asio::signal_set signals(executor_);
-    for (const int signal :
-         {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT}) {
-      boost::system::error_code ignored;
-      // One that was ignored when we started (nohup) stays so.
-      struct sigaction before {};
-      if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
-      signals.add(signal, ignored);
-    }
+    heed_unless_ignored(
+        signals, {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT});
     for (;;) {
       auto [error, signal] = co_await signals.async_wait(net::no_throw);
       if (error) co_return;
@@ -244,11 +207,6 @@ class ExecClient : public std::enable_shared_from_this<ExecClient> {
     connection_->send(control, call);
   }
 
-  Error output_lost() const {
-    if (output_error_ == EPIPE) return {Errc::io_failed, std::string(broken_pipe)};
-    return {Errc::io_failed, format("cannot write the output: {}", std::strerror(output_error_))};
-  }
-
   Error lost(const Error& error) const {
     return {error.code == Errc::malformed ? Errc::peer_lost : error.code,
             format("the session with the node ended: {}", error.detail)};
@@ -263,7 +221,7 @@ class ExecClient : public std::enable_shared_from_this<ExecClient> {
   awaitable<Result<int>> end(proto::Frame frame) {
     co_await flush();
     input_.cooked();
-    if (output_error_ != 0) co_return output_lost();
+    if (output_error_ != 0) co_return output_lost(output_error_);
     if (given_up_ != 0) co_return 128 + given_up_;
     ROTA_CO_TRY(const auto end, net::reply_from<proto::ExecEnd>(frame));
     if (!end.detail.empty()) program_.say(end.detail);
@@ -278,7 +236,7 @@ class ExecClient : public std::enable_shared_from_this<ExecClient> {
   OutputThread output_;
   OutputThread errors_;
   RawInput input_;
-  std::uint64_t credit_ = 0;  // for input
+  std::shared_ptr<InputPump> pump_;  // once it has started, if it has an input
   std::uint64_t unwritten_ = 0;
   std::uint64_t owed_ = 0;
   int output_error_ = 0;

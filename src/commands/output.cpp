@@ -27,6 +27,11 @@ Result<void> print(std::string_view text) {
   return {};
 }
 
+Error output_lost(int error) {
+  if (error == EPIPE) return {Errc::io_failed, std::string(broken_pipe)};
+  return {Errc::io_failed, format("cannot write the output: {}", std::strerror(error))};
+}
+
 void prepare_standard_files() {
   std::signal(SIGPIPE, SIG_IGN);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {

@@ -48,13 +48,6 @@ Result<std::string> read_all(int fd, const std::string& name) {
   }
 }
 
-Result<std::string> current_directory() {
-  std::array<char, PATH_MAX> path;
-  if (getcwd(path.data(), path.size()) == nullptr)
-    return system_error("cannot tell the working directory; choose one with --chdir");
-  return std::string(path.data());
-}
-
 Result<std::string> host_name() {
   std::array<char, HOST_NAME_MAX + 1> name{};
   if (gethostname(name.data(), name.size() - 1) != 0)
@@ -113,6 +106,13 @@ std::string base_name(std::string_view path) {
 std::string absolute_path(std::string_view path, std::string_view directory) {
   if (path.starts_with('/')) return std::string(path);
   return format("{}{}{}", directory, directory.ends_with('/') ? "" : "/", path);
+}
+
+Result<std::string> current_directory() {
+  std::array<char, PATH_MAX> path;
+  if (getcwd(path.data(), path.size()) == nullptr)
+    return system_error("cannot tell the working directory; choose one with --chdir");
+  return std::string(path.data());
 }
 
 std::vector<std::string> environment_of(std::span<const char* const> environment) {

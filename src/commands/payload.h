@@ -21,6 +21,9 @@ Result<void> check_script(std::string_view script, std::string_view name);
 /// "/home/ada/train.sh" -> "train.sh".
 std::string base_name(std::string_view path);
 
+/// Where we are.
+Result<std::string> current_directory();
+
 /// `path` as seen from `directory`, which is absolute.
 std::string absolute_path(std::string_view path, std::string_view directory);
 

@@ -237,6 +237,7 @@ void Engine::order_launch(const Job& job, const NodePart& part) {
   launch.tasks_per_node = job.last->tasks_per_node;
   launch.submit_time = job.submit_time;
   launch.image_digest = job.last->image_digest;
+  launch.first_host = nodes_.at(job.last->nodes.front()).identity.host();
   order(part.node, std::move(launch));
 }
 

@@ -59,6 +59,8 @@ ExecOrder order_from(const proto::ExecStart& request) {
   order.port = request.port;
   order.ends_run = request.ends_run;
   order.directory = request.directory;
+  order.gpu_first = request.gpu_first;
+  order.gpu_count = request.gpu_count;
   return order;
 }
 
@@ -110,6 +112,8 @@ Result<void> ExecServer::check(const net::Connection& connection,
   if (request.credit == 0) return Error{Errc::invalid_argument, "no credit for output"};
   if (request.kind == proto::ExecKind::connect && request.port == 0)
     return Error{Errc::invalid_argument, "port 0"};
+  if (request.kind == proto::ExecKind::task && request.words.empty())
+    return Error{Errc::invalid_argument, "a task of a step names no command"};
   std::size_t own = 0;
   for (auto at = by_call_.lower_bound({&connection, 0});
        at != by_call_.end() && at->first.first == &connection; ++at)
@@ -146,6 +150,9 @@ Result<ExecServer::SessionPtr> ExecServer::open(const proto::ExecStart& request)
   ROTA_TRY(Fd socket, shell_.steps().open_exec(run, order_from(request)));
   auto session = std::make_shared<ExecSession>(executor_, run, request, std::move(socket));
   session->linger = shell_.steps().session_linger();
+  if (request.wants_port && request.kind == proto::ExecKind::task) {
+    ROTA_TRY(session->meeting_port, shell_.steps().ports().take(run));
+  }
   all_.push_back(session);
   return session;
 }
@@ -167,6 +174,7 @@ void ExecServer::closed(const std::shared_ptr<net::Connection>& connection) {
 void ExecServer::over(const SessionPtr& session) {
   std::erase_if(by_call_, [&session](const auto& each) { return each.second == session; });
   std::erase(all_, session);
+  if (session->meeting_port != 0) shell_.steps().ports().release(session->meeting_port);
 }
 
 }  // namespace rota::gpud

@@ -72,8 +72,7 @@ void ExecSession::attach(std::shared_ptr<net::Connection> connection, std::uint3
   lingering_.cancel();
   changed_.cancel();
   if (!is_back) return;
-  connection_->send(proto::ExecStarted{input_window - (queue_.size() - queue_begin_), pty_}, call_,
-                    proto::frame_more);
+  send_started(input_window - (queue_.size() - queue_begin_));
   owed_ = 0;
   if (!recent_.empty()) send_data(ExecStream::output, recent_);
 }
@@ -115,7 +114,7 @@ void ExecSession::take_control(const proto::ExecControl& control) {
         .ws_row = control.rows, .ws_col = control.columns, .ws_xpixel = 0, .ws_ypixel = 0};
     ::ioctl(out_.native_handle(), TIOCSWINSZ, &size);
   }
-  if (control.signal == 0 && !control.finish) return;
+  if (control.signal == 0 && !control.finish && !control.go) return;
   if (is_stream()) {  // the other end of a connection is nobody to signal, but can be left
     if (!outcome_) outcome_.emplace();
     return finish();
@@ -123,7 +122,19 @@ void ExecSession::take_control(const proto::ExecControl& control) {
   ExecWord word;
   word.signal = control.signal;
   word.finish = control.finish;
+  word.go = control.go;
+  word.environment = control.environment;
   say(word);
+}
+
+void ExecSession::send_started(std::uint64_t credit) {
+  if (!connection_) return;
+  proto::ExecStarted started;
+  started.credit = credit;
+  started.pty = pty_;
+  started.step = step_;
+  started.port = meeting_port;
+  connection_->send(started, call_, proto::frame_more);
 }
 
 void ExecSession::send_data(ExecStream stream, std::string_view data) {
@@ -155,7 +166,16 @@ void ExecSession::remember(std::string_view data) {
 
 void ExecSession::say(const ExecWord& word) {
   if (!control_.is_open()) return;
-  packet_send(control_.native_handle(), proto::encode(word), {}, MSG_DONTWAIT);
+  const std::string bytes = proto::encode(word);
+  if (bytes.size() <= exec_word_bytes_max &&
+      packet_send(control_.native_handle(), bytes, {}, MSG_DONTWAIT))
+    return;
+  // A signal more or less is forgiven; a task that never hears that it may run would wait for ever.
+  if (!word.go || outcome_) return;
+  outcome_.emplace();
+  outcome_->exit_code = 1;
+  outcome_->detail = "the step's variables are too many for its rstepd";
+  finish();
 }
 
 net::awaitable<void> ExecSession::hear() {
@@ -188,6 +208,7 @@ net::awaitable<void> ExecSession::hear() {
 void ExecSession::heard(const ExecNews& news, std::vector<Fd> files) {
   switch (news.kind) {
     case ExecNews::Kind::opened:
+      if (kind_ == proto::ExecKind::step) step_ = static_cast<std::uint32_t>(news.code);
       if (!opened_) open_files(std::move(files));
       return;
     case ExecNews::Kind::notice:
@@ -232,8 +253,7 @@ void ExecSession::open_files(std::vector<Fd> files) {
     take(out_, std::move(files[has_input ? 1 : 0]));
     take(errors_, std::move(files[has_input ? 2 : 1]));
   }
-  if (connection_)
-    connection_->send(proto::ExecStarted{input_window, pty_}, call_, proto::frame_more);
+  send_started(input_window);
   if (out_.is_open()) start(ExecStream::output, out_);
   if (errors_.is_open()) start(ExecStream::errors, errors_);
   if (!in_.is_open()) {

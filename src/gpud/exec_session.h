@@ -49,6 +49,8 @@ class ExecSession : public std::enable_shared_from_this<ExecSession> {
 
   /// For a command that has not said otherwise.
   static constexpr std::uint64_t input_window = 1 << 20;
+  /// Told to the command: the tasks of its step meet there. 0: none was wanted.
+  std::uint16_t meeting_port = 0;
   /// So long a kept one waits for a command.
   Duration linger = std::chrono::minutes(10);
 
@@ -62,6 +64,7 @@ class ExecSession : public std::enable_shared_from_this<ExecSession> {
   net::awaitable<void> feed();
   void close_input();
   void grant(std::size_t bytes);
+  void send_started(std::uint64_t credit);
   void send_data(proto::ExecStream stream, std::string_view data);
   void remember(std::string_view data);
   void say(const ExecWord& word);
@@ -92,6 +95,7 @@ class ExecSession : public std::enable_shared_from_this<ExecSession> {
   Descriptor out_;
   Descriptor errors_;
   bool opened_ = false;
+  std::uint32_t step_ = 0;  // its number
   int pumps_ = 0;
   std::optional<proto::ExecEnd> outcome_;
 

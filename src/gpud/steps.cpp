@@ -128,10 +128,24 @@ void Steps::prepare(StartStep effect, const NodeSettings& settings,
                   });
 }
 
+/// Where the run's processes meet. A script or a node that is alone looks for any port; those of
+/// tasks on several nodes are started at the same time and have to know without asking.
+Result<std::uint16_t> Steps::find_port(const proto::LaunchRun& launch, Step& step) {
+  const bool is_shared = launch.payload.mode == LaunchMode::tasks &&
+                         (launch.nodes.size() > 1 || launch.spec.is_elastic());
+  if (launch.node_index > 0)
+    return is_shared ? MeetingPorts::first_choice(launch.run) : std::uint16_t{0};
+  ROTA_TRY(step.port, is_shared ? ports_.take_first_choice(launch.run) : ports_.take(launch.run));
+  return step.port;
+}
+
 void Steps::launch(StartStep effect, const NodeSettings& settings,
-                   std::vector<std::uint32_t> groups, const Provision& provision) {
+                   std::vector<std::uint32_t> groups, Provision provision) {
   const RunId run = effect.launch.run;
   const auto step = steps_.find(run);
+  auto port = find_port(effect.launch, step->second);
+  if (!port) return finish_later(run, launch_failed(port.error()));
+  provision.meeting_port = *port;
   auto order = plan_step(std::move(effect.launch), std::move(effect.cpus), std::move(groups),
                          facts_, settings, wall_now(), provision);
   if (!order) return finish_later(run, launch_failed(order.error()));
@@ -293,6 +307,7 @@ void Steps::finish(RunId run, RunEnd end, WallTime start_time) {
   if (step == steps_.end()) return;
   const bool started = step->second.started;
   const std::string digest = std::move(step->second.image_digest);
+  ports_.release(step->second.port);
   steps_.erase(step);
   if (events_.release) events_.release(run);
   burst_.remove(run);
@@ -302,7 +317,10 @@ void Steps::finish(RunId run, RunEnd end, WallTime start_time) {
 }
 
 void Steps::finish_later(RunId run, RunEnd end) {
-  steps_.erase(run);
+  if (const auto step = steps_.find(run); step != steps_.end()) {
+    ports_.release(step->second.port);
+    steps_.erase(step);
+  }
   if (events_.release) events_.release(run);
   burst_.remove(run);
   boost::asio::post(executor_, [this, run, end = std::move(end)]() mutable {

@@ -16,6 +16,7 @@
 #include "gpud/groups.h"
 #include "gpud/launch/exec_order.h"
 #include "gpud/launch/plan.h"
+#include "gpud/meeting_ports.h"
 #include "gpud/nursery_keeper.h"
 #include "gpud/share/burst.h"
 #include "gpud/spool.h"
@@ -78,6 +79,8 @@ class Steps {
   using LogOpened = std::function<void(Result<Fd>)>;
   void open_log(LogOrder order, LogOpened opened, Fd masks = {});
 
+  /// Those that the jobs and steps of this node were given.
+  MeetingPorts& ports() { return ports_; }
   /// How long one whose command has gone is kept for it.
   Duration session_linger() const { return facts_.session_linger; }
   /// A process inside a run that is there: rstepd's news of it come out of the descriptor
@@ -100,20 +103,23 @@ class Steps {
     std::vector<StepCommand> unheard;  // for when its rstepd calls: signals, and what it is told
     std::vector<std::string> shared_gpus;
     std::string image_digest;
-    std::string container;  // its name; "": none
+    std::string container;   // its name; "": none
+    std::uint16_t port = 0;  // where its processes meet, if that is here
     std::shared_ptr<StepLine> line;
     std::optional<StepOrder> waiting;  // preparing: for room on a GPU that another has to give back
   };
 
   void pass_on(RunId run, StepCommand command);
   void adopt_one(Spool::Found found, std::vector<AdoptedRun>& adopted);
+  std::uint16_t adopt_port(const std::vector<std::string>& environment);
   void remove_strays();
   void remove_secrets_of(RunId run) const;
   bool is_preparing(RunId run) const;
   void find_groups(StartStep effect, const NodeSettings& settings);
   void prepare(StartStep effect, const NodeSettings& settings, std::vector<std::uint32_t> groups);
   void launch(StartStep effect, const NodeSettings& settings, std::vector<std::uint32_t> groups,
-              const Provision& provision);
+              Provision provision);
+  Result<std::uint16_t> find_port(const proto::LaunchRun& launch, Step& step);
   Result<void> hand_over(RunId run, Step& step, StepOrder order);
   std::shared_ptr<StepLine> new_line(Fd socket);
   void accept();
@@ -142,6 +148,7 @@ class Steps {
   std::vector<std::shared_ptr<StepLine>> idle_;
   MonoTime last_start_;
   BurstRoom burst_;
+  MeetingPorts ports_;
 };
 
 }  // namespace rota::gpud

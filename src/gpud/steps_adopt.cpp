@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/format.h"
 #include "common/log.h"
+#include "common/units.h"
 #include "gpud/launch/cgroup.h"
 #include "gpud/launch/process_tree.h"
 #include "gpud/launch/secrets.h"
@@ -43,6 +44,19 @@ std::vector<std::string> directories_in(const std::string& path) {
 
 }  // namespace
 
+/// The port that an earlier rgpud gave to a run which is still there.
+std::uint16_t Steps::adopt_port(const std::vector<std::string>& environment) {
+  constexpr std::string_view name = "ROTA_MASTER_PORT=";
+  for (const std::string& variable : environment) {
+    if (!variable.starts_with(name)) continue;
+    const auto port = number_parse(variable.substr(name.size()), 65'535);
+    if (!port || *port == 0) return 0;
+    ports_.adopt(static_cast<std::uint16_t>(*port));
+    return static_cast<std::uint16_t>(*port);
+  }
+  return 0;
+}
+
 std::vector<AdoptedRun> Steps::adopt() {
   std::vector<AdoptedRun> adopted;
   for (Spool::Found& found : spool_.scan()) adopt_one(std::move(found), adopted);
@@ -69,6 +83,8 @@ void Steps::adopt_one(Spool::Found found, std::vector<AdoptedRun>& adopted) {
     for (GpuShare& gpu : found.record.order->share.gpus)
       step.shared_gpus.push_back(std::move(gpu.uuid));
     known.launch = std::move(found.record.order->launch);
+    if (known.launch.node_index == 0 && !found.record.end)
+      step.port = adopt_port(known.launch.payload.environment);
     known.launch.payload = {};  // rstepd has it; nobody here asks for it again
     known.cpus = std::move(found.record.order->cpus);
   }

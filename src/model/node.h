@@ -36,6 +36,14 @@ struct NodeIdentity {
   std::string version;
   std::string boot_id;  // changes with every boot: runs of another boot are gone
 
+  /// Of its address, as programs want it: without the port and the brackets of IPv6.
+  std::string host() const {
+    std::string host = address.substr(0, address.rfind(':'));
+    if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+      host = host.substr(1, host.size() - 2);
+    return host;
+  }
+
   friend bool operator==(const NodeIdentity&, const NodeIdentity&) = default;
   static auto fields(auto& m) { return std::tie(m.name, m.address, m.version, m.boot_id); }
 };

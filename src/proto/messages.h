@@ -205,7 +205,7 @@ struct TicketRequest {
   static constexpr std::uint32_t size_max = small_message;
   JobId job;
   std::uint32_t task = 0;
-  std::string purpose;     // "exec", "port"
+  std::string purpose;     // "exec", "step", "port"
   std::uint16_t port = 0;  // of purpose "port"
   std::string token;       // the same: UrlReply's, which says for whom rproxy asks
   friend bool operator==(const TicketRequest&, const TicketRequest&) = default;
@@ -213,13 +213,17 @@ struct TicketRequest {
 };
 struct TicketReply {
   static constexpr std::uint16_t number = 127;
-  static constexpr std::uint32_t size_max = small_message;
+  static constexpr std::uint32_t size_max = large_message;
   std::string node;
   std::string address;         // as in LogsReply
   std::uint32_t node_uid = 0;  // the same
   Ticket ticket;
+  std::vector<NodeTicket> nodes;  // of purpose "step", instead: all of the job, in its order
+  std::string job_name;           // the same
   friend bool operator==(const TicketReply&, const TicketReply&) = default;
-  static auto fields(auto& m) { return std::tie(m.node, m.address, m.node_uid, m.ticket); }
+  static auto fields(auto& m) {
+    return std::tie(m.node, m.address, m.node_uid, m.ticket, m.nodes, m.job_name);
+  }
 };
 
 /// rsecret -> rctld: the caller's secrets, of which only names ever come back.
@@ -425,10 +429,12 @@ struct LaunchRun {
   std::string image_digest;  // of an earlier run: the same image is meant; "": whatever it is now
   std::vector<Secret> secrets;  // of payload.secrets
   RegistryLogin login;          // of the owner at the image's registry
+  std::string first_host;       // where the job's first node is reached: its processes meet there
   friend bool operator==(const LaunchRun&, const LaunchRun&) = default;
   static auto fields(auto& m) {
     return std::tie(m.run, m.spec, m.owner, m.part, m.gpu_uuids, m.node_index, m.nodes,
-                    m.tasks_per_node, m.submit_time, m.payload, m.image_digest, m.secrets, m.login);
+                    m.tasks_per_node, m.submit_time, m.payload, m.image_digest, m.secrets, m.login,
+                    m.first_host);
   }
 };
 /// rctld -> rgpud: end this run: a signal, some grace, then SIGKILL. Answered by RunEnded; at once

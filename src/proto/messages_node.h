@@ -36,12 +36,29 @@ struct Ticket {
                     m.expires, m.signature, m.growth, m.port, m.masks);
   }
 };
+/// One node of a job, for a step on it.
+struct NodeTicket {
+  std::string node;
+  std::string address;         // of its rgpud; "": it cannot be reached now
+  std::uint32_t node_uid = 0;  // as whom that runs
+  Ticket ticket;
+  std::uint32_t task_count = 0;  // of the job there
+  std::uint32_t cpu_count = 0;
+  std::uint32_t gpu_count = 0;  // or MIG instances
+  friend bool operator==(const NodeTicket&, const NodeTicket&) = default;
+  static auto fields(auto& m) {
+    return std::tie(m.node, m.address, m.node_uid, m.ticket, m.task_count, m.cpu_count,
+                    m.gpu_count);
+  }
+};
 /// What a command wants inside a running job.
 enum class ExecKind : std::uint8_t {
   command = 1,  // a process: `words`
   connect = 2,  // a TCP connection to `port` of the job's own loopback
   hold = 3,     // nothing: an allocation without processes of its own lasts while it is held
   attach = 4,   // the process of an earlier one that was kept when its connection was lost
+  step = 5,  // nothing yet: on the job's first node, a number for a step; it holds as `hold` does
+  task = 6,  // a process of a step: made ready, and run at ExecControl::go. 7: pmix_words.h
 };
 /// rexec -> rgpud: begin it. The call stays open: ExecStarted, then ExecData and ExecControl both
 /// ways under the same call number, and as the last answer ExecEnd or ErrorReply. Neither side
@@ -64,10 +81,15 @@ struct ExecStart {
   bool ends_run = false;  // a held allocation is over when this process is, with its exit code
   bool keeps = false;     // a lost connection leaves it to be attached again, for a while
   std::string directory;  // where it runs; "": in the task's
+  // Of a step's task: it sees `gpu_count` of the job's GPUs on this node, from this one on. 0: all.
+  std::uint32_t gpu_first = 0;
+  std::uint32_t gpu_count = 0;
+  bool wants_port = false;  // it is the first of its step: the others meet at a port of its node
   friend bool operator==(const ExecStart&, const ExecStart&) = default;
   static auto fields(auto& m) {
     return std::tie(m.ticket, m.kind, m.task, m.words, m.environment, m.pty, m.input, m.rows,
-                    m.columns, m.credit, m.port, m.ends_run, m.keeps, m.directory);
+                    m.columns, m.credit, m.port, m.ends_run, m.keeps, m.directory, m.gpu_first,
+                    m.gpu_count, m.wants_port);
   }
 };
 struct ExecStarted {
@@ -75,8 +97,10 @@ struct ExecStarted {
   static constexpr std::uint32_t size_max = small_message;
   std::uint64_t credit = 0;  // for input
   bool pty = false;
+  std::uint32_t step = 0;  // of ExecKind::step: its number in this run
+  std::uint16_t port = 0;  // of a task that wanted one: nobody listens on it
   friend bool operator==(const ExecStarted&, const ExecStarted&) = default;
-  static auto fields(auto& m) { return std::tie(m.credit, m.pty); }
+  static auto fields(auto& m) { return std::tie(m.credit, m.pty, m.step, m.port); }
 };
 enum class ExecStream : std::uint8_t {
   input = 0,   // command -> rgpud
@@ -107,10 +131,14 @@ struct ExecControl {
   std::uint64_t credit = 0;  // so many more bytes may come, either way
   std::uint16_t rows = 0;    // the terminal's size has changed
   std::uint16_t columns = 0;
-  std::int32_t signal = 0;             // for the process
-  std::optional<std::int32_t> finish;  // of a hold: the run is over, with this exit code
+  std::int32_t signal = 0;               // for the process
+  std::optional<std::int32_t> finish;    // of a hold: the run is over, with this exit code
+  bool go = false;                       // of a step's task: all are ready; run
+  std::vector<std::string> environment;  // with it: what was not known before
   friend bool operator==(const ExecControl&, const ExecControl&) = default;
-  static auto fields(auto& m) { return std::tie(m.credit, m.rows, m.columns, m.signal, m.finish); }
+  static auto fields(auto& m) {
+    return std::tie(m.credit, m.rows, m.columns, m.signal, m.finish, m.go, m.environment);
+  }
 };
 struct ExecEnd {
   static constexpr std::uint16_t number = 307;

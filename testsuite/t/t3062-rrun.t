@@ -40,9 +40,8 @@ is "$code:$(cat err)" "127:rrun: cannot run 'no-such-command': No such file or d
 ok "ends the job as well" wait_state "$(last_job)" FAILED
 is "$(echo abc | rrun cat)" abc "standard input goes along"
 is "$(rrun -g 1 sh -c 'echo ${CUDA_VISIBLE_DEVICES:+has}')" has "it has its GPU"
-run rrun -n 2 true
-is "$code:$(cat err)" "2:rrun: rrun runs one command on one node; for several tasks or nodes: rsubmit -N ... -n ... -- COMMAND" \
-  "several tasks are for rsubmit"
+run rrun -n 2 echo two
+is "$code:$(cat out)" "0:two"$'\n'"two" "several tasks run it several times"
 run rrun
 is "$code" 2 "rrun of nothing is a mistake"
 run rrun -G 99 true
@@ -79,8 +78,8 @@ ok "and its job ends as the command did" wait_state "$(last_job)" FAILED
 # ---- inside a job ----
 is "$(rrun -g 1 sh -c 'X=1 rrun sh -c "echo \$ROTA_JOB_ID \$X \$PWD"')" "$(last_job) 1 $test_dir" \
   "inside a job, rrun runs in that job"
-run rrun sh -c 'rrun -g 1 true'
-like "$code:$(cat err)" "^2:rrun: inside job [0-9]+ the command runs on what the job has: --gpus-per-task cannot" \
+run rrun sh -c 'rrun -G 1 true'
+like "$code:$(cat err)" "^2:rrun: inside job [0-9]+ the command runs on what the job has: --gpus cannot" \
   "where it cannot choose resources"
 
 # ---- ralloc ----

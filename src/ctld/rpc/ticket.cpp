@@ -41,6 +41,41 @@ Result<void> check_running(const Job& job) {
                format("job {} is {}", job.id.value, name_of(job.state))};
 }
 
+/// All that the ticket says but what it is for.
+void fill_ticket(proto::Ticket& ticket, const Caller& caller, const Job& job, std::uint32_t growth,
+                 Now now) {
+  ticket.uid = caller.owner.uid;
+  ticket.job = job.id;
+  ticket.restart = job.restarts;
+  ticket.growth = growth;
+  ticket.owner = job.owner;
+  ticket.expires = {now.wall.microseconds + ticket_lifetime_us};
+}
+
+/// A ticket for each of the job's nodes. One that is out of reach only matters to who wants it.
+Result<proto::TicketReply> step_tickets(Controller& controller, const Caller& caller,
+                                        const Job& job, Now now) {
+  proto::TicketReply reply;
+  reply.job_name = job.spec.name;
+  for (const NodePart& part : job.last->placement) {
+    if (part.leaving) continue;
+    const auto& node = controller.engine().nodes().at(part.node);
+    proto::NodeTicket& each = reply.nodes.emplace_back();
+    each.node = node.identity.name;
+    each.task_count = part.task_count;
+    each.cpu_count = part.cpu_count;
+    each.gpu_count = static_cast<std::uint32_t>(part.gpus_used().size());
+    const NodeLink* link = controller.links().find(node.id);
+    if (link == nullptr) continue;
+    each.address = node.identity.address;
+    each.node_uid = link->connection->peer().uid;
+    fill_ticket(each.ticket, caller, job, part.growth, now);
+    each.ticket.purpose = "exec";
+    net::sign(each.ticket, link->ticket_key);
+  }
+  return reply;
+}
+
 }  // namespace
 
 Result<const Job*> job_of(const Engine& engine, const Caller& caller, JobId id) {
@@ -64,13 +99,8 @@ Result<TicketDraft> draft_ticket(Controller& controller, const Caller& caller, c
   draft.reply.address = node.identity.address;
   draft.reply.node_uid = link->connection->peer().uid;
   proto::Ticket& ticket = draft.reply.ticket;
-  ticket.uid = caller.owner.uid;
-  ticket.job = job.id;
-  ticket.restart = job.restarts;
-  ticket.growth = place.growth;
+  fill_ticket(ticket, caller, job, place.growth, now);
   ticket.purpose = purpose;
-  ticket.owner = job.owner;
-  ticket.expires = {now.wall.microseconds + ticket_lifetime_us};
   return draft;
 }
 
@@ -79,11 +109,12 @@ void sign_ticket(TicketDraft& draft) { net::sign(draft.reply.ticket, draft.link.
 Result<proto::TicketReply> ticket(Controller& controller, const Caller& caller,
                                   const proto::TicketRequest& request, Now now) {
   if (request.purpose == "port") return port_ticket(controller, caller, request, now);
-  if (request.purpose != "exec")
+  if (request.purpose != "exec" && request.purpose != "step")
     return Error{Errc::unsupported,
                  format("this rctld gives no tickets for '{}'", request.purpose.substr(0, 40))};
   ROTA_TRY(const Job* job, job_of(controller.engine(), caller, request.job));
   ROTA_CHECK(check_running(*job));
+  if (request.purpose == "step") return step_tickets(controller, caller, *job, now);
   ROTA_TRY(auto draft, draft_ticket(controller, caller, *job, request.task, "exec", now));
   sign_ticket(draft);
   return std::move(draft.reply);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "common/assert.h"
+#include "common/counts.h"
 #include "common/format.h"
 #include "common/hostlist.h"
 #include "common/units.h"
@@ -17,7 +18,7 @@ namespace {
 
 /// Every name that a job of ours or of Slurm's may carry after its prefix. From the submitter's
 /// environment they are dropped: they speak of the job from which this one was submitted.
-constexpr std::array<std::string_view, 65> job_names = {"ARRAY_JOB_ID",
+constexpr std::array<std::string_view, 67> job_names = {"ARRAY_JOB_ID",
                                                         "ARRAY_TASK_COUNT",
                                                         "ARRAY_TASK_ID",
                                                         "ARRAY_TASK_MAX",
@@ -51,6 +52,8 @@ constexpr std::array<std::string_view, 65> job_names = {"ARRAY_JOB_ID",
                                                         "JOB_USER",
                                                         "KIND",
                                                         "LOCALID",
+                                                        "MASTER_ADDR",
+                                                        "MASTER_PORT",
                                                         "MEM_PER_NODE",
                                                         "NNODES",
                                                         "NODEID",
@@ -97,6 +100,25 @@ bool is_ours(std::string_view variable, bool slurm) {
     return std::binary_search(job_names.begin(), job_names.end(), name.substr(prefix.size()));
   }
   return false;
+}
+
+/// How the processes of a job find each other, as PyTorch and its like know it. What somebody has
+/// asked for by name (--env) stays; what only happened to be there does not.
+constexpr std::array<std::string_view, 2> meeting_names = {"MASTER_ADDR", "MASTER_PORT"};
+constexpr std::array<std::string_view, 3> rank_names = {"LOCAL_RANK", "RANK", "WORLD_SIZE"};
+
+bool is_wanted(std::string_view name, const JobPayload& payload) {
+  return std::ranges::any_of(payload.container.environment, [name](const std::string& variable) {
+    return variable.substr(0, variable.find('=')) == name;
+  });
+}
+
+bool is_of_meeting(std::string_view variable, const proto::LaunchRun& launch, std::uint16_t port) {
+  const std::string_view name = variable.substr(0, variable.find('='));
+  if (std::ranges::find(rank_names, name) != rank_names.end())
+    return launch.payload.mode == LaunchMode::tasks;
+  return port != 0 && std::ranges::find(meeting_names, name) != meeting_names.end() &&
+         !is_wanted(name, launch.payload);
 }
 
 /// Sets a name under ROTA_ and, where wished, under SLURM_.
@@ -258,31 +280,26 @@ void add_mps(Variables& set, const std::vector<std::string>& gpus,
 
 }  // namespace
 
-std::string repeated_list(const std::vector<std::uint32_t>& counts) {
-  std::string text;
-  for (std::size_t at = 0; at < counts.size();) {
-    std::size_t end = at;
-    while (end < counts.size() && counts[end] == counts[at]) ++end;
-    if (!text.empty()) text += ',';
-    text += std::to_string(counts[at]);
-    if (end - at > 1) text += format("(x{})", end - at);
-    at = end;
-  }
-  return text;
-}
-
 std::vector<std::string> job_environment(const proto::LaunchRun& launch,
                                          const EnvironmentContext& context) {
   const bool slurm = context.settings.slurm_environment;
   std::vector<std::string> list;
   list.reserve(launch.payload.environment.size() + 80);
   for (const std::string& variable : launch.payload.environment)
-    if (!is_ours(variable, slurm)) list.push_back(variable);
+    if (!is_ours(variable, slurm) && !is_of_meeting(variable, launch, context.meeting_port))
+      list.push_back(variable);
   Variables set(list, slurm);
   add_job(set, launch, context);
   add_shape(set, launch);
   add_gpu_counts(set, launch);
   add_node(set, launch, context);
+  if (context.meeting_port == 0) return list;
+  // Once more under our own names: who finds the two different knows that somebody chose.
+  const std::string port = std::to_string(context.meeting_port);
+  set.rota("MASTER_ADDR", launch.first_host);
+  set.rota("MASTER_PORT", port);
+  if (!is_wanted("MASTER_ADDR", launch.payload)) set.plain("MASTER_ADDR", launch.first_host);
+  if (!is_wanted("MASTER_PORT", launch.payload)) set.plain("MASTER_PORT", port);
   return list;
 }
 
@@ -305,6 +322,9 @@ std::vector<std::string> task_environment(const proto::LaunchRun& launch,
     set.both("STEP_NUM_NODES", launch.nodes.size());
     set.both("STEP_NUM_TASKS", task_count_of(launch));
     set.both("STEP_TASKS_PER_NODE", repeated_list(launch.tasks_per_node));
+    set.plain("RANK", std::to_string(launch.part.task_first + local));
+    set.plain("LOCAL_RANK", std::to_string(local));
+    set.plain("WORLD_SIZE", std::to_string(task_count_of(launch)));
   }
   const std::vector<std::string> gpus = gpus_of(launch, local);
   set.plain("CUDA_DEVICE_ORDER",

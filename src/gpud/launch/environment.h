@@ -1,5 +1,6 @@
 // gpud/launch/environment.h - the variables a job finds: its own, ROTA_* and, if wished, SLURM_*.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +24,9 @@ struct EnvironmentContext {
   std::string_view node;   // this node's name
   std::string_view token;  // value of ROTA_RUN: names the run on this host, among all its rgpuds
   WallTime start_time;
-  std::vector<MpsSeat> mps = {};  // one for each of its GPUs, or none
-  std::string secrets_dir = {};   // where files of its secrets are; "": it has none
+  std::vector<MpsSeat> mps = {};   // one for each of its GPUs, or none
+  std::string secrets_dir = {};    // where files of its secrets are; "": it has none
+  std::uint16_t meeting_port = 0;  // of its first node; 0: not known here
 };
 
 /// All variables that every task of the run sees: those of the submission, without what stems from
@@ -36,8 +38,5 @@ std::vector<std::string> job_environment(const proto::LaunchRun& launch,
 /// task that asked for some of its own sees these and the node's shared ones, not its neighbours'.
 std::vector<std::string> task_environment(const proto::LaunchRun& launch,
                                           const EnvironmentContext& context, std::uint32_t local);
-
-/// {2,2,2,1} -> "2(x3),1".
-std::string repeated_list(const std::vector<std::uint32_t>& counts);
 
 }  // namespace rota::gpud

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -24,6 +25,7 @@
 #include "gpud/launch/identity.h"
 #include "gpud/launch/namespaces.h"
 #include "gpud/launch/packet.h"
+#include "gpud/launch/step_task.h"
 #include "gpud/launch/task.h"
 #include "gpud/share/stage.h"
 #include "proto/codec.h"
@@ -50,24 +52,40 @@ void send_news(int socket, const ExecNews& news, std::initializer_list<int> fds 
   fail(socket, exit_not_executable, "cannot " + what + ": " + strerrordesc_np(error));
 }
 
-std::string_view name_of(const std::string& variable) {
-  return std::string_view(variable).substr(0, variable.find('='));
-}
-
 /// The task's variables with `first` in front, which win.
 std::vector<char*> environment_of(const ExecPlace& place, const std::vector<std::string>& first) {
-  std::vector<char*> variables;
-  for (const std::string& variable : first)
-    variables.push_back(const_cast<char*>(variable.c_str()));
-  const auto is_given = [&first](const std::string& variable) {
-    return std::ranges::any_of(
-        first, [&](const std::string& own) { return name_of(own) == name_of(variable); });
-  };
-  for (const auto* list : {&place.order.launch.payload.environment, &place.task.environment})
-    for (const std::string& variable : *list)
-      if (!is_given(variable)) variables.push_back(const_cast<char*>(variable.c_str()));
-  variables.push_back(nullptr);
+  return merged_environment(
+      {&first, &place.order.launch.payload.environment, &place.task.environment});
+}
+
+/// Its GPUs, and nothing under Slurm's names where the cluster does not want them.
+std::vector<std::string> variables_of(const ExecPlace& place, const ExecOrder& exec, int socket) {
+  std::vector<std::string> variables = exec.environment;
+  if (exec.kind != proto::ExecKind::task) return variables;
+  if (!place.order.slurm_environment)
+    std::erase_if(variables, [](const std::string& each) { return each.starts_with("SLURM_"); });
+  if (exec.gpu_count == 0) return variables;
+  const std::vector<std::string> all = gpus_of_run(place.order);
+  const auto own = gpus_of_task(all, exec.gpu_first, exec.gpu_count);
+  if (!own)
+    fail(socket, exit_not_executable,
+         "the job has " + std::to_string(all.size()) + " GPUs here, and the step's tasks want " +
+             std::to_string(std::uint64_t{exec.gpu_first} + exec.gpu_count));
+  variables.insert(variables.begin(),
+                   {"CUDA_VISIBLE_DEVICES=" + *own, "NVIDIA_VISIBLE_DEVICES=" + *own});
   return variables;
+}
+
+/// Waits until all tasks of its step are ready; then there are more variables.
+void pass_gate(int gate, const StepOrder& order, std::vector<std::string>& variables) {
+  std::vector<std::string> late;
+  if (!wait_at_gate(gate, late)) ::_exit(exit_not_executable);  // the step does not take place
+  if (!order.slurm_environment)
+    std::erase_if(late, [](const std::string& each) { return each.starts_with("SLURM_"); });
+  const std::string pid = "TASK_PID=" + std::to_string(::getpid());
+  late.push_back("ROTA_" + pid);
+  if (order.slurm_environment) late.push_back("SLURM_" + pid);
+  variables.insert(variables.begin(), late.begin(), late.end());
 }
 
 /// A terminal of its own, as its controlling one.
@@ -205,18 +223,9 @@ void enter_place(const ExecPlace& place, const std::string& wanted, int socket) 
     fail_at(socket, "enter working directory '" + directory + "'", error);
 }
 
-/// Whether a file of this name is there at all.
-bool is_on_path(const std::string& program) {
-  if (program.find('/') != std::string::npos) return true;
-  const char* variable = ::getenv("PATH");
-  std::string_view path = variable == nullptr ? "/bin:/usr/bin" : variable;
-  for (;;) {
-    const std::size_t end = std::min(path.find(':'), path.size());
-    const std::string place(end == 0 ? "." : path.substr(0, end));
-    if (::access((place + '/' + program).c_str(), F_OK) == 0) return true;
-    if (end == path.size()) return false;
-    path.remove_prefix(end + 1);
-  }
+[[noreturn]] void fail_to_run(int socket, const std::string& program, int error) {
+  const int code = error == ENOENT || error == ENOTDIR ? exit_not_found : exit_not_executable;
+  fail(socket, code, "cannot run '" + program + "': " + strerrordesc_np(error));
 }
 
 /// $SHELL of the job, if it can be run here.
@@ -226,9 +235,33 @@ std::vector<std::string> shell_words() {
   return {"/bin/sh"};
 }
 
+/// A program of ours, on the node itself, with the owner's rights and none of the owner's
+/// variables: they are not for it, and libpmix would take orders from them.
+[[noreturn]] void become_pmix_server(const ExecPlace& place, const ExecOrder& exec, int socket) {
+  const Owner& owner = place.order.launch.owner;
+  char self[PATH_MAX];
+  const ssize_t size = ::readlink("/proc/self/exe", self, sizeof self);
+  std::string program(self, size > 0 ? static_cast<std::size_t>(size) : 0);
+  program = program.substr(0, program.rfind('/') + 1) + "rota-pmix";
+  if (const int error = become(owner.uid, owner.gid, place.order.groups))
+    fail_at(socket, "become uid " + std::to_string(owner.uid), error);
+  if (const int error = find_program(program)) {
+    if (error == ENOENT) fail(socket, exit_not_found, "this node's Rota was built without PMIx");
+    fail_to_run(socket, program, error);
+  }
+  if (::chdir("/") != 0) fail_at(socket, "go to /", errno);
+  ::setsid();
+  open_pipes(exec, socket);
+  char path[] = "PATH=/usr/bin:/bin", locale[] = "LC_ALL=C.UTF-8";
+  char* variables[] = {path, locale, nullptr};
+  char* words[] = {program.data(), nullptr};
+  ::execve(program.c_str(), words, variables);
+  fail_to_run(socket, program, errno);
+}
+
 }  // namespace
 
-void become_exec(const ExecPlace& place, const ExecOrder& exec, int socket) {
+void become_exec(const ExecPlace& place, const ExecOrder& exec, int socket, int gate) {
   const StepOrder& order = place.order;
   if (exec.kind == proto::ExecKind::connect) {
     Namespaces spaces;
@@ -243,9 +276,11 @@ void become_exec(const ExecPlace& place, const ExecOrder& exec, int socket) {
   }
   if (const Excuse excuse = enter_run(order, place.cgroups, place.cloned); !excuse.text.empty())
     fail(socket, exit_not_executable, excuse.text);
+  if (exec.kind == proto::exec_pmix) become_pmix_server(place, exec, socket);
   enter_place(place, exec.directory, socket);
   ::setsid();
-  std::vector<char*> variables = environment_of(place, exec.environment);
+  std::vector<std::string> own = variables_of(place, exec, socket);
+  std::vector<char*> variables = environment_of(place, own);
   environ = variables.data();
   if (place.anchor == 0)
     if (const std::string why = prove_share(order, environ); !why.empty())
@@ -254,16 +289,23 @@ void become_exec(const ExecPlace& place, const ExecOrder& exec, int socket) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  const bool is_task = exec.kind == proto::ExecKind::task;
+  if (is_task)
+    if (const int error = find_program(words.front())) fail_to_run(socket, words.front(), error);
   if (exec.pty)
     open_terminal(exec, socket);
   else
     open_pipes(exec, socket);
+  if (is_task) {
+    pass_gate(gate, order, own);
+    variables = environment_of(place, own);
+    environ = variables.data();
+  }
   ::execvp(arguments[0], arguments.data());
   int error = errno;
   // A directory on the path that is closed to the owner makes it look as if the program were.
   if (error == EACCES && !is_on_path(words.front())) error = ENOENT;
-  const int code = error == ENOENT || error == ENOTDIR ? exit_not_found : exit_not_executable;
-  fail(socket, code, "cannot run '" + words.front() + "': " + strerrordesc_np(error));
+  fail_to_run(socket, words.front(), error);
 }
 
 }  // namespace rota::gpud

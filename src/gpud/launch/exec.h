@@ -18,7 +18,8 @@ struct ExecPlace {
 };
 
 /// Called in the child. Opens a terminal, pipes or a connection, sends rgpud's ends over `socket`
-/// and runs the program. What fails is told over the socket.
-[[noreturn]] void become_exec(const ExecPlace& place, const ExecOrder& exec, int socket);
+/// and runs the program; a task of a step only when `gate` opens. What fails is told over the
+/// socket.
+[[noreturn]] void become_exec(const ExecPlace& place, const ExecOrder& exec, int socket, int gate);
 
 }  // namespace rota::gpud

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "proto/messages.h"
+#include "proto/pmix_words.h"
 
 namespace rota::gpud {
 
@@ -27,12 +28,19 @@ struct ExecOrder {
   std::uint16_t columns = 0;
   std::uint16_t port = 0;
   bool ends_run = false;
-  std::string directory;  // "": the task's
+  std::string directory;        // "": the task's
+  std::uint32_t gpu_first = 0;  // as in ExecStart
+  std::uint32_t gpu_count = 0;
 
+  /// Its place is by the node, not by one of the job's tasks.
+  bool is_of_step() const {
+    return kind == proto::ExecKind::step || kind == proto::ExecKind::task ||
+           kind == proto::exec_pmix;
+  }
   friend bool operator==(const ExecOrder&, const ExecOrder&) = default;
   static auto fields(auto& m) {
     return std::tie(m.kind, m.task, m.words, m.environment, m.pty, m.input, m.rows, m.columns,
-                    m.port, m.ends_run, m.directory);
+                    m.port, m.ends_run, m.directory, m.gpu_first, m.gpu_count);
   }
 };
 /// Of the encoded order. A packet must fit into the socket's buffer as a whole.
@@ -40,18 +48,22 @@ inline constexpr std::size_t exec_order_bytes_max = 128 << 10;
 
 /// Later ones from rgpud.
 struct ExecWord {
-  std::int32_t signal = 0;             // not 0: for the process and its group
-  std::optional<std::int32_t> finish;  // the run is over, with this exit code
+  std::int32_t signal = 0;               // not 0: for the process and its group
+  std::optional<std::int32_t> finish;    // the run is over, with this exit code
+  bool go = false;                       // a step's task may run
+  std::vector<std::string> environment;  // with it: further variables, which win
 
   friend bool operator==(const ExecWord&, const ExecWord&) = default;
-  static auto fields(auto& m) { return std::tie(m.signal, m.finish); }
+  static auto fields(auto& m) { return std::tie(m.signal, m.finish, m.go, m.environment); }
 };
+/// Of the encoded word. It also fits into the pipe at which the task waits.
+inline constexpr std::size_t exec_word_bytes_max = 32 << 10;
 
 /// From rstepd.
 struct ExecNews {
   enum class Kind : std::uint8_t {
     opened = 1,  // with open files: the terminal's master; or the pipes: input (if wanted), output,
-                 // errors; or the connected socket
+                 // errors; or the connected socket. Of a step: none, and `code` is its number
     failed = 2,  // code, text
     ended = 3,   // code, signal
     notice = 4,  // text

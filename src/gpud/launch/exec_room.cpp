@@ -9,7 +9,9 @@
 #include <csignal>
 #include <memory>
 
+#include "common/clock.h"
 #include "gpud/launch/packet.h"
+#include "gpud/launch/step_task.h"
 #include "proto/codec.h"
 
 namespace rota::gpud {
@@ -40,9 +42,19 @@ void ExecRoom::refuse(const Fd& socket, const std::string& why) {
   send(socket, news);
 }
 
-void ExecRoom::add(Fd socket, const ExecOrder& order, pid_t pid) {
-  if (pid == 0) send(socket, {});  // it is as open as it will be
-  entries_.push_back({std::move(socket), pid, order.ends_run});
+void ExecRoom::add(Fd socket, const ExecOrder& order, pid_t pid, Fd gate) {
+  if (pid == 0) {  // it is as open as it will be
+    ExecNews news;
+    if (order.kind == proto::ExecKind::step) news.code = static_cast<std::int32_t>(next_step_++);
+    send(socket, news);
+  }
+  Entry entry;
+  entry.socket = std::move(socket);
+  entry.pid = pid;
+  entry.ends_run = order.ends_run;
+  entry.kind = order.kind;
+  entry.gate = std::move(gate);
+  entries_.push_back(std::move(entry));
 }
 
 bool ExecRoom::has_processes() const {
@@ -89,7 +101,7 @@ void ExecRoom::serve(const std::vector<pollfd>& waits) {
 }
 
 void ExecRoom::hear(Entry& entry) {
-  char packet[256];
+  static char packet[exec_word_bytes_max];
   const ssize_t size = ::recv(entry.socket.get(), packet, sizeof packet, MSG_DONTWAIT);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (size <= 0) return hang_up(entry);
@@ -98,16 +110,39 @@ void ExecRoom::hear(Entry& entry) {
   if (!word) return;
   if (word->signal > 0 && word->signal <= SIGRTMAX && entry.pid > 0)
     ::kill(-entry.pid, word->signal);
+  if (word->go && entry.gate) {
+    open_gate(entry.gate.get(), word->environment);
+    entry.gate.reset();
+  }
   if (word->finish && entry.ends_run && !finished_) finished_ = (*word->finish & 0xff) << 8;
 }
 
 /// As a terminal does it: its whole group hears, also one that is stopped.
 void ExecRoom::hang_up(Entry& entry) {
   entry.socket.reset();
+  entry.gate.reset();
   entry.is_hung_up = true;
+  // A step cannot be taken up again, so what was only there for it is over.
+  if (entry.kind == proto::ExecKind::step && entry.ends_run && !finished_) finished_ = SIGHUP;
   if (entry.pid == 0) return;
   ::kill(-entry.pid, SIGHUP);
   ::kill(-entry.pid, SIGCONT);
+  if (entry.kind == proto::ExecKind::task) entry.kill_at = mono_now() + kill_wait_;
+}
+
+std::optional<MonoTime> ExecRoom::kill_at() const {
+  std::optional<MonoTime> first;
+  for (const Entry& entry : entries_)
+    if (entry.kill_at && (!first || *entry.kill_at < *first)) first = entry.kill_at;
+  return first;
+}
+
+void ExecRoom::end_late(MonoTime now) {
+  for (Entry& entry : entries_) {
+    if (!entry.kill_at || now < *entry.kill_at) continue;
+    entry.kill_at.reset();
+    ::kill(-entry.pid, SIGKILL);
+  }
 }
 
 }  // namespace rota::gpud

@@ -101,7 +101,7 @@ struct StepOrder {
   std::vector<std::uint32_t> cpus;    // held; bound only with cpu_list
   std::string cpu_list;               // the same as "0-3,8"; "": not bound
   std::vector<std::uint32_t> groups;  // supplementary, of the owner
-  std::vector<TaskOrder> tasks;       // empty: this node only holds its part of the allocation
+  std::vector<TaskOrder> tasks;       // empty: of an rgpud of old, a node that only holds its part
   CgroupPlan cgroups;
   std::string memory_nodes;  // cgroup v1: the parent's cpuset.mems
   std::string boot_id;
@@ -114,7 +114,8 @@ struct StepOrder {
   MemoryBinding memory;
   std::int64_t unkillable_after_ms = 30'000;  // so long SIGKILL may take
   ContainerOrder container;
-  // LaunchMode::hold: none of `tasks` is started; processes are put beside the first of them.
+  // LaunchMode::hold, and the further nodes of a script: none of `tasks` is started; processes are
+  // put beside the first of them.
   bool holds = false;
   std::int64_t linger_ms = -1;  // so long it lasts with nobody in it; below 0: without end
   std::string secrets_dir;      // for files of secrets, on a tmpfs; "": it has none of its own

@@ -46,8 +46,7 @@ Result<void> check_container(const NodeFacts& facts) {
 
 std::uint32_t task_count_of(const proto::LaunchRun& launch) {
   if (launch.payload.mode == LaunchMode::tasks) return launch.part.task_count;
-  if (launch.payload.mode == LaunchMode::hold) return 1;
-  return launch.node_index == 0 ? 1 : 0;
+  return 1;  // the script, or what steps are put beside
 }
 
 Result<std::vector<TaskOrder>> plan_tasks(const proto::LaunchRun& launch,
@@ -263,6 +262,9 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
   const std::vector<MigDevice>& instances = provision.instances;
   ROTA_TRY(const ContainerKind kind, container_kind(launch, facts.containers));
   StepOrder order;
+  const bool is_beside_script = launch.payload.mode == LaunchMode::batch && launch.node_index > 0;
+  // Those of the first node are seen here as well, or are of no use here.
+  if (is_beside_script && kind == ContainerKind::none) launch.payload.git.clear();
   plan_fetch(launch, facts, kind != ContainerKind::none, order.fetch);
   if (kind != ContainerKind::none) {
     ROTA_CHECK(check_container(facts));
@@ -274,8 +276,13 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
   const std::string token = run_token(facts, run);
   ROTA_TRY(std::vector<MpsSeat> seats, plan_mps(launch, provision.mps, facts));
   ROTA_TRY(const std::string secrets_dir, plan_secrets(launch, kind, facts));
-  const EnvironmentContext context{settings,   facts.name,       token,
-                                   start_time, std::move(seats), secrets_dir};
+  const EnvironmentContext context{settings,
+                                   facts.name,
+                                   token,
+                                   start_time,
+                                   std::move(seats),
+                                   secrets_dir,
+                                   provision.meeting_port};
   if (kind == ContainerKind::none) order.secrets_dir = secrets_dir;
   ROTA_TRY(order.share, plan_share(launch, facts));
   ROTA_TRY(order.devices, gate_for(launch, instances, facts));
@@ -293,6 +300,10 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
     const std::string directory = order.script_path + container_suffix;
     ROTA_TRY(order.container, plan_container(launch, kind, provision.image, facts.containers,
                                              directory, order.cpu_list));
+    if (is_beside_script) {  // what is kept is the script's container, and that is another one
+      order.container.keep.clear();
+      order.container.save.clear();
+    }
     if (kind == ContainerKind::enroot)
       order.container.weak_names = weak_names(submitted, launch.payload);
     order.script_path = directory + '/' + box_script;
@@ -317,8 +328,9 @@ Result<StepOrder> plan_step(proto::LaunchRun launch, std::vector<std::uint32_t> 
   order.unkillable_after_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(facts.unkillable_after).count();
   order.slurm_environment = settings.slurm_environment;
-  order.holds = order.launch.payload.mode == LaunchMode::hold;
-  if (order.holds && order.launch.node_index == 0)
+  const bool is_allocation = order.launch.payload.mode == LaunchMode::hold;
+  order.holds = is_allocation || is_beside_script;
+  if (is_allocation && order.launch.node_index == 0)
     order.linger_ms =
         std::chrono::duration_cast<std::chrono::milliseconds>(facts.session_linger).count();
   return order;

@@ -52,6 +52,7 @@ struct Provision {
   std::vector<MigDevice> instances;  // those of the part, in its order
   std::vector<MpsAccess> mps;        // one for each of its GPUs, if it asked for a compute share
   ImageFacts image;                  // of a job with one
+  std::uint16_t meeting_port = 0;    // of the job's first node; 0: not known here
 };
 
 /// Everything rstepd needs, looked up and spelled out. Fails with launch_failed and the reason when

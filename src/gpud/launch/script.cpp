@@ -21,7 +21,7 @@ std::string failed(const StepOrder& order, const char* what, int error) {
 }  // namespace
 
 std::string write_script(const StepOrder& order) {
-  if (order.launch.payload.mode != LaunchMode::batch) return {};
+  if (order.launch.payload.mode != LaunchMode::batch || order.holds) return {};
   const std::string& text = order.launch.payload.script;
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
   Fd file(::open(order.script_path.c_str(), flags, 0500));
@@ -40,7 +40,7 @@ std::string write_script(const StepOrder& order) {
 }
 
 void remove_script(const StepOrder& order) {
-  if (order.launch.payload.mode == LaunchMode::batch && !order.tasks.empty())
+  if (order.launch.payload.mode == LaunchMode::batch && !order.holds)
     ::unlink(order.script_path.c_str());
 }
 

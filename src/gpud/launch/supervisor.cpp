@@ -90,7 +90,11 @@ Supervisor::Supervisor(StepOrder order, Fd record, Fd socket)
       link_(order_.launch.run, order_.spool_dir, std::move(socket)),
       cgroups_(order_.cgroups),
       fetcher_(order_, cgroups_),
-      begun_(mono_now()) {}
+      begun_(mono_now()) {
+  // The tasks of a job that is made of them are its step 0.
+  execs_.number_steps_from(order_.launch.payload.mode == LaunchMode::tasks ? 1 : 0);
+  execs_.set_kill_wait(kill_wait());
+}
 
 bool Supervisor::run(bool may_go_on) {
   forget_old_signals();
@@ -424,6 +428,7 @@ void Supervisor::wait_for_event() {
     sooner(*unheld_since_ + std::chrono::milliseconds(order_.linger_ms));
   if (kill_at_ && !killed_at_) sooner(*kill_at_);
   if (killed_at_) sooner(*killed_at_ + unkillable_after());
+  if (const auto at = execs_.kill_at()) sooner(*at);
   if (const auto at = link_.retry_at()) sooner(*at);
   if (fence_ && !kill_at_) sooner(*fence_);
   const auto start_limit = std::chrono::milliseconds(order_.container.start_limit_ms);
@@ -491,6 +496,7 @@ void Supervisor::check_deadlines() {
          " seconds and is ended then");
   }
   look_after_hold(now);
+  execs_.end_late(now);
   // Read when the last known deadline comes, and now and then: contact moves it.
   if (!kill_at_ && (now >= fence_read_ + sleep_max || (fence_ && now >= *fence_))) {
     fence_ = read_fence(order_.spool_dir);
@@ -549,15 +555,32 @@ std::string Supervisor::no_place_for(const ExecOrder& exec, std::size_t& local) 
   if (!started_ || kill_at_) return "the job is not running";
   if (execs_.is_full())
     return std::to_string(ExecRoom::size_max) + " processes were put into this job already";
+  if (exec.is_of_step()) return no_place_for_step(exec, local);
   const proto::LaunchRun& launch = order_.launch;
   const std::uint32_t first = launch.payload.mode == LaunchMode::tasks ? launch.part.task_first : 0;
   local = exec.task - first;
   if (exec.task < first || local >= order_.tasks.size())
     return "task " + std::to_string(exec.task) + " is not on this node";
+  const bool is_allocation = launch.payload.mode == LaunchMode::hold;
+  if (exec.kind == proto::ExecKind::hold && !is_allocation)
+    return "the job is no allocation that could be held";
   if (order_.holds) return {};
-  if (exec.kind == proto::ExecKind::hold) return "the job is no allocation that could be held";
   const bool has_ended = local >= tasks_.size() || !tasks_[local].running;
   if (has_ended || anchor(local) == 0) return "task " + std::to_string(exec.task) + " has ended";
+  return {};
+}
+
+/// A step's task goes to any task of the job that runs here: where that is, it has to be.
+std::string Supervisor::no_place_for_step(const ExecOrder& exec, std::size_t& local) const {
+  local = 0;
+  if (exec.kind == proto::ExecKind::step && exec.ends_run &&
+      order_.launch.payload.mode != LaunchMode::hold)
+    return "the job does not end with a step of it";
+  if (exec.kind == proto::exec_pmix && box_ != nullptr)
+    return "there is no PMIx for jobs in containers";
+  if (order_.holds) return {};
+  while (local < tasks_.size() && !tasks_[local].running) ++local;
+  if (local == tasks_.size() || anchor(local) == 0) return "the job's processes here have ended";
   return {};
 }
 
@@ -569,25 +592,34 @@ void Supervisor::start_exec(Fd socket) {
   std::size_t local = 0;
   if (const std::string why = no_place_for(*exec, local); !why.empty())
     return ExecRoom::refuse(socket, why);
-  if (exec->kind == proto::ExecKind::hold) return execs_.add(std::move(socket), *exec, 0);
+  if (exec->kind == proto::ExecKind::hold || exec->kind == proto::ExecKind::step)
+    return execs_.add(std::move(socket), *exec, 0);
+  int gate[2] = {-1, -1};
+  const bool is_gated = exec->kind == proto::ExecKind::task;
+  if (is_gated && ::pipe2(gate, O_CLOEXEC) != 0)
+    return ExecRoom::refuse(socket, std::string("cannot make a pipe: ") + strerrordesc_np(errno));
+  Fd waits(gate[0]), opens(gate[1]);
   bool cloned = false;
   const pid_t pid = fork_into(cgroups_.clone_fd(), cloned);
   if (pid == 0) {
     record_.reset();
     if (link_.is_open()) ::close(link_.fd());
     execs_.forget();
-    become_exec({order_, order_.tasks[local], cgroups_, cloned, anchor(local)}, *exec,
-                socket.get());
+    opens.reset();
+    become_exec({order_, order_.tasks[local], cgroups_, cloned, anchor(local)}, *exec, socket.get(),
+                waits.get());
   }
   if (pid < 0)
     return ExecRoom::refuse(socket,
                             std::string("cannot start a process: ") + strerrordesc_np(errno));
-  execs_.add(std::move(socket), *exec, pid);
+  execs_.add(std::move(socket), *exec, pid, std::move(opens));
 }
 
 /// Our own rights could open what the owner's cannot, so a child does it; reap() takes it.
 void Supervisor::tell(const std::string& text) {
   execs_.tell(text);
+  // Of a job with one output file its first node writes.
+  if (order_.launch.payload.mode != LaunchMode::tasks && order_.launch.node_index > 0) return;
   if (::_Fork() != 0) return;
   record_.reset();
   if (link_.is_open()) ::close(link_.fd());

@@ -74,6 +74,7 @@ class Supervisor {
   /// The process whose namespaces stand for those of this node's task `local`; 0: the node's own.
   pid_t anchor(std::size_t local) const;
   std::string no_place_for(const ExecOrder& exec, std::size_t& local) const;
+  std::string no_place_for_step(const ExecOrder& exec, std::size_t& local) const;
   void tell(const std::string& text);
   void signal_all(int signal);
   std::optional<MonoTime> warn_at() const;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "common/counts.h"
+
 namespace rota::gpud {
 namespace {
 
@@ -118,6 +120,27 @@ TEST(Environment, EveryTaskHasItsNumbersAndItsGpus) {
   EXPECT_EQ(with(env.task(1), "CUDA_DEVICE_ORDER="), "PCI_BUS_ID\n");
   EXPECT_EQ(with(env.task(1), "NVIDIA_"),
             "DRIVER_CAPABILITIES=compute,utility\nVISIBLE_DEVICES=GPU-b\n");
+}
+
+TEST(Environment, TasksAreToldHowTheyMeet) {
+  Env env;
+  EXPECT_EQ(with(env.task(1), "RANK="), "3\n");
+  EXPECT_EQ(with(env.task(1), "LOCAL_RANK="), "1\n");
+  EXPECT_EQ(with(env.task(1), "WORLD_SIZE="), "5\n");
+  env.launch.first_host = "10.0.0.1";
+  env.launch.payload.environment = {"MASTER_PORT=1", "RANK=9", "MASTER=x"};
+  const auto job = [&env] {
+    EnvironmentContext context{env.settings, "n2", "", {}};
+    context.meeting_port = 12345;
+    return job_environment(env.launch, context);
+  };
+  EXPECT_EQ(with(job(), "MASTER"), "=x\n_ADDR=10.0.0.1\n_PORT=12345\n");
+  EXPECT_EQ(with(job(), "ROTA_MASTER"), "_ADDR=10.0.0.1\n_PORT=12345\n");
+  EXPECT_EQ(with(job(), "RANK="), "");
+  env.launch.payload.container.environment = {"MASTER_PORT=1"};
+  EXPECT_EQ(with(job(), "MASTER_"), "ADDR=10.0.0.1\nPORT=1\n");
+  env.launch.payload.mode = LaunchMode::batch;
+  EXPECT_EQ(with(job(), "RANK="), "9\n");
 }
 
 TEST(Environment, SharedGpusAreSeenByEveryTask) {

@@ -119,13 +119,16 @@ TEST(Plan, APartOfAnUnknownGpuIsRefused) {
             "this node knows no GPU 'GPU-00000000-0000-0000-0000-000000000003' to share");
 }
 
+// But they are ready for its steps.
 TEST(Plan, OtherNodesOfABatchScriptRunNothing) {
   auto launch = sample(LaunchMode::batch, 1);
   launch.nodes = {"n0", "n1"};
   launch.node_index = 1;
   const auto order = plan(launch);
   ASSERT_TRUE(order);
-  EXPECT_TRUE(order->tasks.empty());
+  EXPECT_TRUE(order->holds);
+  EXPECT_EQ(order->linger_ms, -1);
+  EXPECT_EQ(order->tasks.size(), 1u);
 }
 
 TEST(Plan, TasksHaveTheirFiles) {
