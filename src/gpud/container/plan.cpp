@@ -150,6 +150,8 @@ std::vector<std::string> podman_start(const proto::LaunchRun& launch, const Imag
   add(format("--user={}", user_text(launch.owner)));
   add(format("--network={}", facts.private_network ? "none" : "host"));
   add(format("--ipc={}", facts.private_ipc ? "private" : "host"));
+  add("--pid=private");
+  add(format("--pidfile={}/{}", directory, box_pid));
   add(format("--volume={}", box_bind(directory)));
   add(format("--entrypoint={}/{}", box_place, box_pause));
   if (wish.read_only) add("--read-only");
