@@ -1,6 +1,8 @@
 // gpud/container/image.cpp - reads JSON of container engines: the one door to Boost.JSON.
 #include "gpud/container/image.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -75,6 +77,17 @@ std::string_view image_tag(std::string_view name) {
     return name.substr(at + 1);
   const std::size_t size = image_repository(name).size();
   return size < name.size() ? name.substr(size + 1) : std::string_view("latest");
+}
+
+bool is_on_loopback(std::string_view name) {
+  const std::size_t slash = name.find('/');
+  if (slash == std::string_view::npos) return false;
+  const std::string_view registry = name.substr(0, slash);
+  const std::size_t colon = std::min(registry.find(':'), registry.size());
+  const std::string host(registry.substr(0, colon));
+  if (host == "localhost") return colon < registry.size();  // without a port podman means itself
+  in_addr address{};
+  return ::inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
 }
 
 std::string pinned_image(std::string_view name, std::string_view digest) {

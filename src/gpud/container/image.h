@@ -31,6 +31,9 @@ Result<ImageFacts> image_facts(std::string_view json, std::string_view name);
 std::string_view image_repository(std::string_view name);
 /// The part behind it: "sha256:...", "2.4", or "latest".
 std::string_view image_tag(std::string_view name);
+/// Its registry is an address of this host's own: nobody can listen in between, so that it may be
+/// asked without TLS, as docker does it. A name that only looks like one is a name.
+bool is_on_loopback(std::string_view name);
 /// The same repository at exactly this digest; the digest alone if it is no registry's.
 std::string pinned_image(std::string_view name, std::string_view digest);
 

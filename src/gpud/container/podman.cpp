@@ -61,7 +61,7 @@ class PodmanImages : public ImageEngine {
       percent(progress.percent());
     };
     std::vector<std::string> words = {"pull", "--quiet=false", "--tls-verify=true", name};
-    if (is_loopback(name)) words[2] = "--tls-verify=false";
+    if (is_on_loopback(name)) words[2] = "--tls-verify=false";
     // In memory, and named by our own descriptor of it: there is no such file when we are gone.
     Fd login_file;
     if (!login.empty()) {
@@ -125,11 +125,6 @@ class PodmanImages : public ImageEngine {
     if (remove.size() == before) co_return Result<void>();
     Said removed = co_await call(std::move(remove), options_.call_limit, nullptr);
     co_return std::move(removed.end);
-  }
-
-  /// As docker treats them: nobody can listen between this host and itself.
-  static bool is_loopback(std::string_view name) {
-    return name.starts_with("localhost:") || name.starts_with("127.");
   }
 
   static bool lacks(std::string_view output) {
