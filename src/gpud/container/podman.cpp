@@ -83,6 +83,13 @@ class PodmanImages : public ImageEngine {
     co_return Error{Errc::io_failed, escaped(complaint(said.output, said.end.error().detail))};
   }
 
+  awaitable<Result<std::set<std::string>>> ids() override {
+    std::vector<std::string> words = {"images", "--all", "--format=json"};
+    Said said = co_await call(std::move(words), options_.call_limit, nullptr);
+    if (!said.end) co_return std::move(said.end).error();
+    co_return image_ids(said.output);
+  }
+
   awaitable<Result<std::string>> directory() override {
     std::vector<std::string> words = {"info", "--format={{.Store.GraphRoot}}"};
     Said said = co_await call(std::move(words), options_.call_limit, nullptr);
@@ -117,7 +124,8 @@ class PodmanImages : public ImageEngine {
     std::vector<std::string> words = {"images", "--format=json"};
     Said said = co_await call(std::move(words), options_.call_limit, nullptr);
     if (!said.end) co_return std::move(said.end);
-    std::vector<std::string> remove = {"rmi", "--force", "--"};
+    // Without force: it would end the containers that one is in use by.
+    std::vector<std::string> remove = {"rmi", "--"};
     const std::size_t before = remove.size();
     for (std::string& name :
          unwanted_images(own_images(said.output), options_.node, options_.kept_max, is_wanted))
