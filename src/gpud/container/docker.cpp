@@ -178,11 +178,16 @@ class DockerImages : public ImageEngine {
     auto answer = co_await call("GET", "/containers/json?all=true");
     if (!answer) co_return std::move(answer).error();
     if (answer->status != 200) co_return Error{Errc::io_failed, escaped(message_of(*answer))};
+    std::string trouble;
     for (const std::string& name : names_of(answer->body)) {
       if (!name.starts_with(container_prefix(options_.node)) || is_wanted(name)) continue;
       auto removed = co_await call("DELETE", format("/containers/{}?force=true&v=true", name));
       if (!removed) co_return std::move(removed).error();
+      // 404: it went by itself; 409: it is about to.
+      if (removed->status != 204 && removed->status != 404 && removed->status != 409)
+        trouble = escaped(message_of(*removed));
     }
+    if (!trouble.empty()) co_return Error{Errc::io_failed, trouble};
     co_return co_await sweep_images(is_wanted);
   }
 

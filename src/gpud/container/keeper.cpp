@@ -341,12 +341,13 @@ void ImageKeeper::heard(const Ask& ask, unsigned percent) {
   for (const RunId run : found->second.followers) progress_(run, progress_text(percent));
 }
 
-void ImageKeeper::sweep(IsWanted is_wanted) {
-  boost::asio::co_spawn(executor_, sweep_all(std::move(is_wanted)),
+void ImageKeeper::sweep(IsWanted is_wanted, std::function<void(bool is_done)> done) {
+  boost::asio::co_spawn(executor_, sweep_all(std::move(is_wanted), std::move(done)),
                         net::log_end("container sweep"));
 }
 
-awaitable<void> ImageKeeper::sweep_all(IsWanted is_wanted) {
+awaitable<void> ImageKeeper::sweep_all(IsWanted is_wanted, std::function<void(bool is_done)> done) {
+  bool is_done = true;
   for (const auto& [kind, images] : engines_) {
     IsWanted ask = [&is_wanted](const std::string& name) {
       const bool keep = is_wanted(name);
@@ -354,8 +355,11 @@ awaitable<void> ImageKeeper::sweep_all(IsWanted is_wanted) {
       return keep;
     };
     const auto swept = co_await images->sweep(std::move(ask));
-    if (!swept) log::debug("containers cannot be listed: {}", swept.error().detail);
+    if (swept) continue;
+    is_done = false;
+    log::debug("containers cannot be listed or removed: {}", swept.error().detail);
   }
+  if (done) done(is_done);
 }
 
 }  // namespace rota::gpud

@@ -81,7 +81,8 @@ class ImageKeeper {
   /// Removes containers that no run has. `is_wanted` is asked for each by its name when it is
   /// found, so that one which has come meanwhile is kept.
   using IsWanted = std::function<bool(const std::string& container)>;
-  void sweep(IsWanted is_wanted);
+  /// `done` hears whether all of that could be done; not after the keeper is gone.
+  void sweep(IsWanted is_wanted, std::function<void(bool is_done)> done = nullptr);
 
  private:
   using Key = ImageCache::Key;
@@ -119,7 +120,8 @@ class ImageKeeper {
   boost::asio::awaitable<Result<void>> pull_noted(Ask ask);
   boost::asio::awaitable<void> settle_pulls(ContainerKind kind);
   void answer(const Entry& entry, const Result<ImageFacts>& facts);
-  boost::asio::awaitable<void> sweep_all(IsWanted is_wanted);
+  boost::asio::awaitable<void> sweep_all(IsWanted is_wanted,
+                                         std::function<void(bool is_done)> done);
   void heard(const Ask& ask, unsigned percent);
   void next_prefetch();
 
