@@ -75,6 +75,13 @@ kept_id() {
     podman) pod image inspect -f '{{.Id}}' "localhost/rota-own-kept:$(id -u nobody).$2" | sed 's/^sha256://' ;;
   esac
 }
+kept_count() {
+  case $1 in
+    docker) dock images -q rota-own-kept | wc -l ;;
+    podman) pod images -q localhost/rota-own-kept | wc -l ;;
+    enroot) ls -d "$spool/enroot/data/$(id -u nobody)/kept."* | wc -l ;;
+  esac
+}
 # nameless RUNTIME: ids of images that jobs have kept and whose names others have now.
 nameless() {
   case $1 in
@@ -147,6 +154,8 @@ for runtime in "${runtimes[@]}"; do
   cluster_resume
   ok "$runtime: leaves nothing" wait_for 30 nothing_left || diag "$(traces)"
   rm -f "late.$suffix"
+  # node.container_kept_max is 2 here; four names were used.
+  ok "$runtime: no more are kept of a user than the site allows" wait_for 30 eval '(($(kept_count "$runtime") == 2))' || diag "$(kept_count "$runtime")"
   ok "$runtime: nor what was kept before and has no name any more" wait_for 30 eval '[[ -z $(nameless "$runtime") ]]'
 done
 done_testing
