@@ -10,9 +10,11 @@ declare -gA _rota_options=(
     -w= --nodelist= -x= --exclude= -C= --constraint= --topology= --segment= -t= --time=
     -o= --output= -e= --error= -D= --chdir= --kind= --interactive --inference --priority= --preemptible
     --non-preemptible --preemptibility= --background --signal= --grace= --requeue --no-requeue --image= --container-image=
-    --container-mounts= --volume= --container-workdir= --container-mount-home --container-writable --container-readonly
-    --entrypoint --args --no-entrypoint --command --env= --data= --pvc= --git= --container-name= --container-save= --shm-size=
-    --large-shm --pull= --image-pull-policy= --local-image --runtime= --secret= --port= --url[=] --wrap= -W --wait -P --parsable --json
+    --container-mounts= --volume= --container-workdir= --working-dir= --container-mount-home --container-writable --container-readonly
+    --entrypoint --args --no-entrypoint --command --container-entrypoint --no-container-entrypoint --env= --environment= --container-env=
+    --data= --pvc= --git= --git-sync= --container-name= --container-save= --shm-size= --large-shm --pull= --image-pull-policy= --local-image
+    --runtime= --no-container-remap-root --container-remap-root --container-unshare= --secret= --port= --url[=] --external-url= --wrap=
+    -W --wait -P --parsable --json
     -Q --quiet -v --verbose -h --help --usage -V --version"
   [rqueue]="-u= --user= --me -A= --project= --account= -t= --state= --states= --name= -j= --job= --jobs= -a --all
     -l --long -o= --format= -n --noheader -P --parsable --json --watch -v --verbose -h --help --usage -V --version"
@@ -25,9 +27,11 @@ declare -gA _rota_options=(
     -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= --mps[=] -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
     -w= --nodelist= -x= --exclude= -C= --constraint= -t= --time= -D= --chdir= --kind= --priority= --pty
     -l --label -o= --output= -e= --error= -K[=] --kill-on-bad-exit[=] --overlap --mpi=
-    --image= --container-image= --container-mounts= --volume= --container-workdir= --container-mount-home --container-writable
-    --container-readonly --env= --data= --pvc= --git= --container-name= --container-save= --shm-size= --pull=
-    --image-pull-policy= --local-image --runtime= --secret= --port= --url[=]
+    --image= --container-image= --container-mounts= --volume= --container-workdir= --working-dir= --container-mount-home --container-writable
+    --container-readonly --entrypoint --args --no-entrypoint --command --container-entrypoint --no-container-entrypoint --env= --environment=
+    --container-env= --data= --pvc= --git= --git-sync= --container-name= --container-save= --shm-size= --large-shm --pull=
+    --image-pull-policy= --local-image --runtime= --no-container-remap-root --container-remap-root --container-unshare= --secret= --port= --url[=]
+    --external-url=
     -v --verbose -h --help --usage -V --version"
   [ralloc]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus= --gpus-per-node=
     -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=

@@ -9,6 +9,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <optional>
 
 #include "commands/container_options.h"
 #include "commands/exit_code.h"
@@ -45,8 +46,8 @@ class WaitLine {
     if (job.state == JobState::running || is_final(job.state)) return clear();
     const std::string text = describe(job);
     const auto waited = std::chrono::duration_cast<std::chrono::seconds>(mono_now() - since_);
-    if (!live_) {  // once, and only of a real wait: a log file is not a screen
-      if (waited.count() > 0 && !std::exchange(said_, true)) program_.say(text);
+    if (!live_) {  // once for each state, and only of a real wait: a log file is not a screen
+      if (waited.count() > 0 && std::exchange(said_, job.state) != job.state) program_.say(text);
       return;
     }
     const std::size_t columns = window_size().columns;
@@ -62,9 +63,10 @@ class WaitLine {
 
  private:
   static std::string describe(const JobView& job) {
+    const std::string why = job.reason.empty() ? "" : format(": {}", job.reason);
     if (job.state == JobState::starting)
-      return format("job {} starts on {}", job.id.value, fmt::join(job.nodes, ","));
-    return format("job {} waits{}{}", job.id.value, job.reason.empty() ? "" : ": ", job.reason);
+      return format("job {} starts on {}{}", job.id.value, fmt::join(job.nodes, ","), why);
+    return format("job {} waits{}", job.id.value, why);
   }
   static void write_all(const std::string& text) {
     [[maybe_unused]] const ssize_t put = write(STDERR_FILENO, text.data(), text.size());
@@ -72,7 +74,7 @@ class WaitLine {
 
   const Program& program_;
   bool live_;
-  bool said_ = false;
+  std::optional<JobState> said_;
   bool drawn_ = false;
   MonoTime since_ = mono_now();
 };

@@ -42,6 +42,23 @@ Result<void> apply_variable(const Given& given, ContainerSpec& container) {
   return {};
 }
 
+/// "NAME,NAME": as pyxis has it, with the values that they have here.
+Result<void> apply_names(const Given& given, ContainerSpec& container) {
+  std::string_view rest = given.value;
+  for (;;) {
+    const std::size_t comma = rest.find(',');
+    const std::string name(rest.substr(0, comma));
+    if (name.find('=') != std::string::npos)
+      return bad_value(given, format("{}: these are names only; for a value write --env {}",
+                                     quoted(name), name));
+    Given one = given;
+    one.value = name;
+    ROTA_CHECK(apply_variable(one, container));
+    if (comma == std::string_view::npos) return {};
+    rest.remove_prefix(comma + 1);
+  }
+}
+
 Result<PullPolicy> pull_from(const Given& given) {
   const std::string word = lower_case(given.value);
   if (word == "always") return PullPolicy::always;
@@ -71,8 +88,45 @@ Result<void> apply_data(const Given& given, ContainerSpec& container) {
   }
 }
 
+/// "name=code,repository=URL,path=DIR,rev=main": as Run:ai has it.
+Result<GitSource> git_from_keys(std::string_view text) {
+  GitSource git;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    const std::string_view part = rest.substr(0, comma);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    const std::size_t equals = std::min(part.find('='), part.size());
+    const std::string_view key = part.substr(0, equals);
+    const std::string value(part.substr(std::min(equals + 1, part.size())));
+    if (key == "repository")
+      git.url = value;
+    else if (key == "path")
+      git.target = value;
+    else if (key == "rev" || key == "revision" || key == "branch")
+      git.revision = value;
+    else if (key == "secret")
+      return Error{Errc::invalid_argument,
+                   "a secret cannot be given here; git runs as you, with what you have for it"};
+    else if (key != "name")
+      return Error{
+          Errc::invalid_argument,
+          format("{} is not known; known are name, repository, path, rev and branch", quoted(key))};
+  }
+  if (git.url.empty() || git.target.empty())
+    return Error{Errc::invalid_argument,
+                 format("{}: both are needed, repository=URL and path=DIR", quoted(text))};
+  if (!git.target.starts_with('/') && !git.target.starts_with("./")) git.target.insert(0, "./");
+  return git;
+}
+
+bool has_keys(std::string_view text) {
+  for (const std::string_view key : {"name=", "repository=", "path=", "rev=", "secret="})
+    if (text.starts_with(key)) return true;
+  return false;
+}
+
 Result<void> apply_git(const Given& given, std::vector<GitSource>& sources) {
-  auto git = git_parse(given.value);
+  auto git = has_keys(given.value) ? git_from_keys(given.value) : git_parse(given.value);
   if (!git) return bad_value(given, git.error().detail);
   GitSource checked = *git;
   if (checked.target.starts_with("./")) checked.target.erase(0, 1);  // it is made absolute later
@@ -148,6 +202,16 @@ Result<void> apply_container(const Given& given, std::string& image, ContainerSp
     case id_mount_home:
       sources.mount_home = true;
       return {};
+    case id_container_env:
+      return apply_names(given, container);
+    case id_remap_root:
+      return bad_value(given,
+                       "in a container you are who you are outside, with your own number and no "
+                       "rights of root; build what needs root into the image");
+    case id_unshare:
+      return bad_value(given,
+                       "which namespaces a container has is for the site to say "
+                       "(node.container_network, node.container_ipc); leave it out");
     default:
       return {};
   }

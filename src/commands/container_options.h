@@ -29,6 +29,10 @@ enum : int {
   id_git,
   id_container_name,
   id_container_save,
+  id_container_env,
+  id_remap_root,
+  id_no_remap_root,
+  id_unshare,
 };
 
 /// What belongs to a container and is known only where the job is submitted.

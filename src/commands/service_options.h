@@ -8,6 +8,8 @@ namespace rota::commands {
 
 /// "8888" or "8888,6006": beside those that were given before.
 Result<void> apply_ports(const Given& given, ServiceWish& service);
+/// "container=8888,authusers=alice;bob", as Run:ai has it: both of them in one.
+Result<void> apply_external_url(const Given& given, ServiceWish& service);
 /// Nothing: the owner alone; "users:alice,bob": these too. A later one wins.
 Result<void> apply_url(const Given& given, ServiceWish& service);
 

@@ -57,6 +57,7 @@ enum : int {
   id_secret,
   id_port,
   id_url,
+  id_external_url,
   id_wrap,
   id_wait,
   id_parsable,
@@ -139,7 +140,7 @@ constexpr auto table = std::to_array<Option>({
     {id_mounts, 0, "container-mounts", "LIST",
      "what the container sees of the node: SOURCE[:TARGET][:ro], with ',' between", job, "volume"},
     {id_container_workdir, 0, "container-workdir", "DIR",
-     "working directory in the container; default: the image's", job},
+     "working directory in the container; default: the image's", job, "working-dir"},
     {id_mount_home, 0, "container-mount-home", "", "the container sees your home directory", job},
     {id_container_writable, 0, "container-writable", "",
      "the job may change the container's files (default)", job},
@@ -148,8 +149,13 @@ constexpr auto table = std::to_array<Option>({
      job, "args"},
     {id_no_entrypoint, 0, "no-entrypoint", "",
      "the command runs by itself, without the image's entry point (default)", job, "command"},
+    {id_entrypoint, 0, "container-entrypoint", "", "the same as --entrypoint", job},
+    {id_no_entrypoint, 0, "no-container-entrypoint", "", "the same as --no-entrypoint", job},
     {id_env, 0, "env", "VARIABLE",
-     "NAME=VALUE for the job, which wins over the image's; NAME alone: as it is here", job},
+     "NAME=VALUE for the job, which wins over the image's; NAME alone: as it is here", job,
+     "environment"},
+    {id_container_env, 0, "container-env", "NAMES",
+     "variables whose values here win over the image's, with ',' between", job},
     {id_shm_size, 0, "shm-size", "SIZE", "size of the container's /dev/shm: MiB, or with a unit",
      job},
     {id_large_shm, 0, "large-shm", "", "a large /dev/shm, which is the default here", job},
@@ -159,17 +165,25 @@ constexpr auto table = std::to_array<Option>({
      job},
     {id_data, 0, "data", "NAME[:DIR][:ro]",
      "a volume of the site's that the container sees, at DIR or where the site says", job, "pvc"},
-    {id_git, 0, "git", "URL[@REV]:DIR", "sources that the job finds in DIR when it starts", job},
+    {id_git, 0, "git", "URL[@REV]:DIR", "sources that the job finds in DIR when it starts", job,
+     "git-sync"},
     {id_container_name, 0, "container-name", "NAME",
      "keep the container's files on the node, for your next job with this name", job},
     {id_container_save, 0, "container-save", "FILE",
      "save the container's files to FILE when the job has ended", job},
     {id_runtime, 0, "runtime", "NAME", "what runs the image: docker, podman, enroot, or none", job},
+    {id_no_remap_root, 0, "no-container-remap-root", "",
+     "you are who you are outside, as always here", job},
+    {id_remap_root, 0, "container-remap-root", "", "refused: nobody is root in a container", job},
+    {id_unshare, 0, "container-unshare", "LIST", "refused: namespaces are the site's to choose",
+     job},
     {id_secret, 0, "secret", "LIST",
      "secrets of yours that the job gets: NAME, as a variable, or NAME:FILE", job},
     {id_port, 0, "port", "LIST", "ports that the job listens on, with ',' between", job},
     {id_url, 0, "url", "[users:LIST]",
      "browsers find these ports: yours, and those of the users named", job},
+    {id_external_url, 0, "external-url", "LIST",
+     "container=PORT[,authusers=A;B]: the same as --port=PORT --url=users:A,B", job},
     {id_wrap, 0, "wrap", "COMMAND", "run this shell command line instead of a script",
      Scope::command_line},
     {id_wait, 'W', "wait", "", "wait for the end of the job and return its exit code"},
@@ -519,6 +533,8 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
       return apply_ports(given, options.service);
     case id_url:
       return apply_url(given, options.service);
+    case id_external_url:
+      return apply_external_url(given, options.service);
     case id_wait:
       options.wait = true;
       return {};

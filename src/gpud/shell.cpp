@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <variant>
 
 #include "common/clock.h"
@@ -17,6 +18,7 @@ namespace {
 constexpr std::size_t detail_bytes_max = 4096;
 /// A container that its engine made only after everybody had gone is found by then.
 constexpr Duration sweep_period = std::chrono::minutes(5);
+constexpr Duration sweep_pause_min = std::chrono::seconds(1);  // doubled while it fails
 /// A heartbeat is a small message.
 constexpr std::size_t usage_reports_max = 256;
 
@@ -221,9 +223,15 @@ void Shell::tell_images() {
 }
 
 void Shell::sweep_containers() {
-  swept_ = mono_now();
+  next_sweep_ = mono_now() + sweep_period;
   images_.tidy();
-  images_.sweep([this](const std::string& name) { return steps_.has_container(name); });
+  images_.sweep([this](const std::string& name) { return steps_.has_container(name); },
+                [this](bool is_done) {
+                  sweep_pause_ = is_done
+                                     ? Duration::zero()
+                                     : std::clamp(2 * sweep_pause_, sweep_pause_min, sweep_period);
+                  if (!is_done) next_sweep_ = std::min(next_sweep_, mono_now() + sweep_pause_);
+                });
 }
 
 /// The daemons of runs that go on.
@@ -318,7 +326,7 @@ void Shell::tick() {
     if (error) return;
     take_samples();
     steps_.tick(mono_now());
-    if (mono_now() >= swept_ + sweep_period) sweep_containers();
+    if (mono_now() >= next_sweep_) sweep_containers();
     if (options_.mig != nullptr) options_.mig->tick(mono_now());
     tick();
   });

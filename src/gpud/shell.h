@@ -111,7 +111,8 @@ class Shell {
   JobMap job_map_;
   UsageKeeper usage_;
   ContainerFacts containers_;
-  MonoTime swept_;
+  MonoTime next_sweep_;
+  Duration sweep_pause_ = Duration::zero();  // after one that could not remove everything
   Steps steps_;
   MpsKeeper mps_;
   ImageKeeper images_;

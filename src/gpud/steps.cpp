@@ -256,6 +256,10 @@ void Steps::reported(const std::shared_ptr<StepLine>& line, StepReport report) {
     }
     case Kind::note:
       return log::warning("job {}: {}", run_name(run), report.detail);
+    case Kind::left:
+      log::warning("job {}: {}", run_name(run), report.detail);
+      if (const auto step = steps_.find(run); step != steps_.end()) step->second.has_left_it = true;
+      return;
     case Kind::ended:
       line->run.reset();
       if (report.is_free && idle_.size() < idle_max)
@@ -308,7 +312,9 @@ void Steps::finish(RunId run, RunEnd end, WallTime start_time) {
   const bool started = step->second.started;
   const std::string digest = std::move(step->second.image_digest);
   ports_.release(step->second.port);
+  const bool has_left_it = step->second.has_left_it;
   steps_.erase(step);
+  if (has_left_it && events_.container_lost) events_.container_lost();
   if (events_.release) events_.release(run);
   burst_.remove(run);
   // The record of a run that ended while nobody listened may hold a start that was never told.

@@ -43,7 +43,7 @@ class Steps {
     using Groups = std::vector<std::uint32_t>;
     std::function<void(const proto::LaunchRun&, const Groups&, Prepared)> prepare = nullptr;
     std::function<void(RunId)> release = nullptr;
-    /// A run whose rstepd is gone may have left its container.
+    /// A run whose rstepd is gone, or could not remove its container, may have left it.
     std::function<void()> container_lost = nullptr;
     /// Asked before a run starts: calls what it is given, at once or later; an error keeps the run
     /// from starting here. Empty: every run may start.
@@ -103,8 +103,9 @@ class Steps {
     std::vector<StepCommand> unheard;  // for when its rstepd calls: signals, and what it is told
     std::vector<std::string> shared_gpus;
     std::string image_digest;
-    std::string container;   // its name; "": none
-    std::uint16_t port = 0;  // where its processes meet, if that is here
+    std::string container;     // its name; "": none
+    bool has_left_it = false;  // its rstepd could not remove it
+    std::uint16_t port = 0;    // where its processes meet, if that is here
     std::shared_ptr<StepLine> line;
     std::optional<StepOrder> waiting;  // preparing: for room on a GPU that another has to give back
   };

@@ -370,16 +370,19 @@ constexpr auto queue_keys = std::to_array<OrgKey<Queue>>({
      [](const Queue& item) {
        return Words{item.placement == QueuePlacement::spread ? "spread" : "pack"};
      }},
-    {"container_runtime", OrgType::choice, "none",
-     "What runs the images of its jobs: docker, podman or enroot; none: as their nodes say",
+    {"container_runtime", OrgType::choice, "auto",
+     "What runs the images of its jobs: docker, podman, enroot; none: no container; auto: as their "
+     "nodes say",
      [](Queue& item, const Words& words) -> Result<void> {
        ROTA_TRY(const std::string word, one_word(words));
-       if (!is_container_runtime(word))
-         return wrong(format("must be docker, podman, enroot or none, not {}", quoted(word)));
-       item.container_runtime = word == "none" ? "" : word;
+       if (word != "auto" && !is_container_runtime(word))
+         return wrong(format("must be docker, podman, enroot, none or auto, not {}", quoted(word)));
+       item.container_runtime = word == "auto" ? "" : word;
        return {};
      },
-     [](const Queue& item) { return shown_name(item.container_runtime); }},
+     [](const Queue& item) {
+       return Words{item.container_runtime.empty() ? "auto" : item.container_runtime};
+     }},
 });
 
 constexpr auto user_keys = std::to_array<OrgKey<UserDefaults>>({

@@ -16,9 +16,13 @@ struct UrlToken {
   std::string user;
   JobId job;
   WallTime expires;
+  std::uint32_t owner_uid = UINT32_MAX;  // of the job's owner; this: an older rctld did not say
+  std::string owner;
 
   friend bool operator==(const UrlToken&, const UrlToken&) = default;
-  static auto fields(auto& m) { return std::tie(m.uid, m.user, m.job, m.expires); }
+  static auto fields(auto& m) {
+    return std::tie(m.uid, m.user, m.job, m.expires, m.owner_uid, m.owner);
+  }
 };
 
 inline constexpr std::size_t url_token_bytes_max = 512;

@@ -41,6 +41,18 @@ std::string sentence(const Error& error) {
 
 Page page_for_stranger(const Door& door) { return {401, "Who are you?", how_to_enter(door)}; }
 
+Page page_for_other(const Door& door, const std::string& owner, const std::string& pinned,
+                    std::string action) {
+  Page page{409, "Another user's job",
+            format("This browser is let in to jobs of {}, and job {} is {}'s. To a browser all "
+                   "jobs here are one site: a page of one could act in the other as you. If you "
+                   "do want to open it, close all other pages of this host first.",
+                   pinned, door.job.value, escaped(owner))};
+  page.action = std::move(action);
+  page.button = format("Leave them, and open job {} of {}", door.job.value, escaped(owner));
+  return page;
+}
+
 Page page_for(const Error& error, const Door& door) {
   const std::string why = sentence(error);
   switch (error.code) {
@@ -79,12 +91,16 @@ Page page_for(const Error& error, const Door& door) {
 
 std::string document(const Page& page, bool html) {
   if (!html) return format("{}\n{}\n", page.title, page.text);
+  std::string form;
+  if (!page.action.empty())
+    form = format("<form method=\"post\" action=\"{}\"><button>{}</button></form>\n",
+                  in_html(page.action), in_html(page.button));
   return format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
       "<meta name=\"viewport\" content=\"width=device-width\"><title>{}</title>\n"
       "<style>body{{font:1.1em/1.5 sans-serif;max-width:40em;margin:4em auto;padding:0 1em}}"
-      "</style></head>\n<body><h1>{}</h1>\n<p>{}</p>\n</body></html>\n",
-      in_html(page.title), in_html(page.title), in_html(page.text));
+      "</style></head>\n<body><h1>{}</h1>\n<p>{}</p>\n{}</body></html>\n",
+      in_html(page.title), in_html(page.title), in_html(page.text), form);
 }
 
 }  // namespace rota::proxy

@@ -13,10 +13,15 @@ struct Page {
   std::string title;
   std::string text;         // of one or two sentences
   bool comes_back = false;  // the browser is asked to try again soon
+  std::string action = {};  // an address that a button leads to, and what that says
+  std::string button = {};
 };
 
 /// For somebody who has shown nothing that lets him in.
 Page page_for_stranger(const Door& door);
+/// For a browser that is let in to another owner's jobs; `action` is where it can change.
+Page page_for_other(const Door& door, const std::string& owner, const std::string& pinned,
+                    std::string action);
 /// For an error on the way to a door.
 Page page_for(const Error& error, const Door& door);
 

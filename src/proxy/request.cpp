@@ -11,8 +11,9 @@ namespace rota::proxy {
 namespace {
 
 constexpr std::string_view cookie_prefix = "rota-";
+constexpr std::string_view pin_name = "rota-who";
 /// More of one name are nobody's but an attacker's.
-constexpr std::size_t tokens_max = 4;
+constexpr std::size_t values_max = 4;
 
 Error bad(std::string what) { return {Errc::invalid_argument, std::move(what)}; }
 
@@ -66,13 +67,20 @@ Result<void> check_path(std::string_view path) {
   return {};
 }
 
-/// The query without our parameters, whose first value goes to `token`.
-std::string query_without_token(std::string_view query, std::string& token) {
+/// The query without our parameters, which go to `found`; of several tokens the first.
+std::string query_without_ours(std::string_view query, Target& found) {
+  const auto is_named = [](std::string_view part, std::string_view name) {
+    return part.starts_with(name) && part.substr(name.size()).starts_with('=');
+  };
   std::string left;
   while (!query.empty()) {
     const std::string_view part = cut(query, '&');
-    if (part.starts_with(token_parameter) && part.substr(token_parameter.size()).starts_with('=')) {
-      if (token.empty()) token = part.substr(token_parameter.size() + 1);
+    if (is_named(part, token_parameter)) {
+      if (found.token.empty()) found.token = part.substr(token_parameter.size() + 1);
+      continue;
+    }
+    if (is_named(part, change_parameter)) {
+      found.changes = true;
       continue;
     }
     if (!left.empty()) left += '&';
@@ -107,6 +115,16 @@ std::optional<Door> door_of_host(std::string_view host, std::string_view base) {
   return door_from(host.substr(0, host.size() - pattern.size()));
 }
 
+std::vector<std::string> values_in_cookies(std::string_view header, std::string_view name) {
+  std::vector<std::string> values;
+  while (!header.empty() && values.size() < values_max) {
+    std::string_view pair = trimmed(cut(header, ';'));
+    if (!pair.starts_with(name) || !pair.substr(name.size()).starts_with('=')) continue;
+    values.emplace_back(pair.substr(name.size() + 1));
+  }
+  return values;
+}
+
 bool is_ours(std::string_view name) {
   return lower_case(name.substr(0, cookie_prefix.size())) == cookie_prefix;
 }
@@ -137,7 +155,7 @@ Result<Target> target_from(std::string_view target, std::string_view host, std::
   found.door = *door;
   found.prefix = door_path(base, *door);
   found.path = found.lacks_slash ? found.prefix : std::string(path);
-  if (const std::string left = query_without_token(query, found.token); !left.empty())
+  if (const std::string left = query_without_ours(query, found); !left.empty())
     found.path += '?' + left;
   return found;
 }
@@ -156,13 +174,11 @@ std::string cookies_without_ours(std::string_view header) {
 }
 
 std::vector<std::string> tokens_in_cookies(std::string_view header, const Door& door) {
-  const std::string name = cookie_name(door) + '=';
-  std::vector<std::string> tokens;
-  while (!header.empty() && tokens.size() < tokens_max) {
-    const std::string_view pair = trimmed(cut(header, ';'));
-    if (pair.starts_with(name)) tokens.emplace_back(pair.substr(name.size()));
-  }
-  return tokens;
+  return values_in_cookies(header, cookie_name(door));
+}
+
+std::vector<std::string> pins_in_cookies(std::string_view header) {
+  return values_in_cookies(header, pin_name);
 }
 
 std::optional<std::string> cookie_within(std::string_view header, std::string_view prefix) {
@@ -187,6 +203,21 @@ std::optional<std::string> cookie_within(std::string_view header, std::string_vi
 std::string cookie_with_token(const Target& target, std::string_view token, bool is_secure) {
   return format("{}={}; Path={}; HttpOnly; SameSite=Lax{}", cookie_name(target.door), token,
                 target.prefix, is_secure ? "; Secure" : "");
+}
+
+std::string cookie_with_pin(std::uint32_t owner_uid, bool is_secure) {
+  return format("{}={}; Path=/; HttpOnly; SameSite=Lax{}", pin_name, owner_uid,
+                is_secure ? "; Secure" : "");
+}
+
+std::string cookie_without_pin(bool is_secure) {
+  return format("{}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax{}", pin_name,
+                is_secure ? "; Secure" : "");
+}
+
+std::string path_with_token(const Target& target, std::string_view token, bool changes) {
+  return format("{}{}{}={}{}", target.path, target.path.find('?') == std::string::npos ? '?' : '&',
+                token_parameter, token, changes ? format("&{}=1", change_parameter) : "");
 }
 
 bool is_own_origin(std::string_view origin, std::string_view host, const Target& target,

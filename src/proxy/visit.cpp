@@ -9,6 +9,7 @@
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 
+#include "common/escape.h"
 #include "common/format.h"
 #include "common/log.h"
 #include "common/lower.h"
@@ -55,7 +56,8 @@ void add_own_headers(Response& response) {
   response.set(http::field::cache_control, "no-store");
   response.set("Referrer-Policy", "no-referrer");
   response.set("X-Content-Type-Options", "nosniff");
-  response.set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'");
+  response.set("Content-Security-Policy",
+               "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
 }
 
 }  // namespace
@@ -159,28 +161,39 @@ net::awaitable<bool> Visit::serve_request() {
     Page page = page_for(target.error(), {});
     co_return co_await send_page(std::move(page), &parser);
   }
-  auto token = co_await let_in(request, *target);
-  const bool asks_page = is_safe(request.method()) && !is_upgrade(request);
-  // A token is good before its job has started: the browser may wait without it in the address.
-  const bool is_good = token || token.error().code == Errc::job_not_started;
-  if (is_good && !target->token.empty() && asks_page) {
-    std::string cookie = cookie_with_token(*target, target->token, server_.is_secure());
-    co_return co_await send_redirect(303, *target, std::move(cookie), parser);
-  }
-  if (!token) {
+  const auto guest = co_await let_in(request, *target);
+  if (!guest) {
     const bool is_stranger =
-        token.error().code == Errc::auth_failed && token.error().detail.empty();
+        guest.error().code == Errc::auth_failed && guest.error().detail.empty();
     Page page =
-        is_stranger ? page_for_stranger(target->door) : page_for(token.error(), target->door);
+        is_stranger ? page_for_stranger(target->door) : page_for(guest.error(), target->door);
     co_return co_await send_page(std::move(page), &parser);
   }
-  if (target->lacks_slash) co_return co_await send_redirect(308, *target, "", parser);
+  const bool asks_page = is_safe(request.method()) && !is_upgrade(request);
+  if (!target->token.empty() && asks_page) co_return co_await greet(*guest, *target, parser);
+  if (!target->token.empty() && target->changes && request.method() == http::verb::post)
+    co_return co_await change_owner(*guest, *target, parser);
+  if (guest->by_cookie) {
+    if (const auto other = other_owner(request, *guest)) {
+      Page page = other->empty() ? page_for_stranger(target->door)
+                                 : page_for_other(target->door, guest->owner, *other, {});
+      co_return co_await send_page(std::move(page), &parser);
+    }
+  }
+  if (guest->waits) {
+    Page page = page_for(*guest->waits, target->door);
+    co_return co_await send_page(std::move(page), &parser);
+  }
+  if (target->lacks_slash) {
+    std::vector<std::string> none;
+    co_return co_await send_redirect(308, target->path, std::move(none), parser);
+  }
   const Result<void> origin = check_origin(request, *target, base);
   if (!origin) {
     Page page = page_for(origin.error(), target->door);
     co_return co_await send_page(std::move(page), &parser);
   }
-  Passage passage{*target, *token};
+  Passage passage{*target, guest->token};
   passage.upgrades = is_upgrade(request);
   passage.is_head = request.method() == http::verb::head;
   passage.has_body = !parser.is_done();
@@ -204,14 +217,58 @@ net::awaitable<bool> Visit::refuse_unread(boost::system::error_code error) {
   co_return co_await send_page(std::move(page), nullptr);
 }
 
-/// The token that opens the door; auth_failed without words when none was shown.
-net::awaitable<Result<std::string>> Visit::let_in(const Request& request, const Target& target) {
+/// With a token in the address: the browser is to show it by itself from now on.
+net::awaitable<bool> Visit::greet(const Guest& guest, const Target& target,
+                                  const RequestParser& parser) {
+  const bool has_hosts = has_own_hosts(server_.config().proxy_url);
+  if (const auto other = other_owner(parser.get(), guest); other && !other->empty()) {
+    Page page = page_for_other(target.door, guest.owner, *other,
+                               path_with_token(target, guest.token, true));
+    co_return co_await send_page(std::move(page), &parser);
+  }
+  const bool is_secure = server_.is_secure();
+  std::vector<std::string> cookies{cookie_with_token(target, guest.token, is_secure)};
+  if (!has_hosts) cookies.push_back(cookie_with_pin(guest.owner_uid, is_secure));
+  co_return co_await send_redirect(303, target.path, std::move(cookies), parser);
+}
+
+/// By the button of such a page only, which is of this host: a link cannot do it.
+net::awaitable<bool> Visit::change_owner(const Guest& guest, const Target& target,
+                                         const RequestParser& parser) {
+  const Request& request = parser.get();
+  if (request.count(http::field::origin) == 0 ||
+      !check_origin(request, target, server_.config().proxy_url)) {
+    Page page{403, "Not for you", "A page of another host has asked for this."};
+    co_return co_await send_page(std::move(page), &parser);
+  }
+  std::vector<std::string> cookies{cookie_without_pin(server_.is_secure())};
+  std::string where = path_with_token(target, guest.token, false);
+  co_return co_await send_redirect(303, std::move(where), std::move(cookies), parser, true);
+}
+
+std::optional<std::string> Visit::other_owner(const Request& request, const Guest& guest) const {
+  if (has_own_hosts(server_.config().proxy_url)) return std::nullopt;
+  const std::string own = format("{}", guest.owner_uid);
+  std::optional<std::string> other = "";
+  const auto range = request.equal_range(http::field::cookie);
+  for (auto at = range.first; at != range.second; ++at)
+    for (const std::string& pin : pins_in_cookies(at->value())) {
+      if (pin != own) return format("uid {}", quoted(pin.substr(0, 20)));
+      other.reset();
+    }
+  return other;
+}
+
+/// By the token that opens the door; auth_failed without words when none was shown.
+net::awaitable<Result<Visit::Guest>> Visit::let_in(const Request& request, const Target& target) {
   std::vector<std::string> tokens;
+  bool by_cookie = false;
   if (!target.token.empty()) {
     tokens.push_back(target.token);
   } else if (request.count(token_header) > 0) {
     tokens.emplace_back(request[token_header]);
   } else {
+    by_cookie = true;
     const auto range = request.equal_range(http::field::cookie);
     for (auto at = range.first; at != range.second && tokens.size() < 4; ++at)
       for (std::string& token : tokens_in_cookies(at->value(), target.door))
@@ -226,9 +283,20 @@ net::awaitable<Result<std::string>> Visit::let_in(const Request& request, const 
     }
     const auto links = server_.links();
     auto good = co_await links->check(target.door, token);
-    if (!good) {
+    // A token is good before its job has started: the browser may wait without it in the address.
+    if (!good && good.error().code != Errc::job_not_started) {
       last = good.error();
       continue;
+    }
+    Guest guest;
+    guest.token = token;
+    guest.by_cookie = by_cookie;
+    const bool is_told = about->owner_uid != UINT32_MAX;
+    guest.owner_uid = is_told ? about->owner_uid : about->uid;
+    guest.owner = is_told ? about->owner : about->user;
+    if (!good) {
+      guest.waits = good.error();
+      co_return guest;
     }
     const std::string who = format("{} (uid {})", about->user, about->uid);
     if (seat_.who() != who) {
@@ -238,7 +306,7 @@ net::awaitable<Result<std::string>> Visit::let_in(const Request& request, const 
       log::debug("{} comes to job {} port {} from {}", who, target.door.job.value, target.door.port,
                  address_);
     }
-    co_return token;
+    co_return guest;
   }
   co_return last;
 }
@@ -271,6 +339,8 @@ net::awaitable<bool> Visit::write_page(Page page, bool html, bool is_head, bool 
   response.set(http::field::content_type,
                html ? "text/html; charset=utf-8" : "text/plain; charset=utf-8");
   if (page.comes_back) response.set("Refresh", "3");
+  // Without one, the button's request would not say that it comes from here.
+  if (!page.action.empty()) response.set("Referrer-Policy", "same-origin");
   if (page.status == 401) response.set(http::field::www_authenticate, "Rota");
   const std::string text = document(page, html);
   response.content_length(text.size());
@@ -278,13 +348,17 @@ net::awaitable<bool> Visit::write_page(Page page, bool html, bool is_head, bool 
   co_return co_await send_own(std::move(response), may_go_on && !is_head);
 }
 
-net::awaitable<bool> Visit::send_redirect(unsigned status, const Target& target, std::string cookie,
-                                          const RequestParser& parser) {
+net::awaitable<bool> Visit::send_redirect(unsigned status, std::string where,
+                                          std::vector<std::string> cookies,
+                                          const RequestParser& parser, bool clears) {
   http::response<http::empty_body> response;
   response.result(status);
   add_own_headers(response);
-  response.set(http::field::location, target.path);
-  if (!cookie.empty()) response.set(http::field::set_cookie, cookie);
+  response.set(http::field::location, where);
+  for (const std::string& cookie : cookies) response.insert(http::field::set_cookie, cookie);
+  // What pages of the owner before have left, service workers too. Not the cookies: browsers take
+  // those of the whole domain for meant.
+  if (clears) response.set("Clear-Site-Data", "\"storage\"");
   response.content_length(0);
   const bool may_go_on = parser.is_done() && parser.get().keep_alive();
   co_return co_await send_own(std::move(response), may_go_on);

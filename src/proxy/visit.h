@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/time.h"
 #include "proxy/client_stream.h"
@@ -58,11 +59,26 @@ class Visit : public std::enable_shared_from_this<Visit> {
   // visit.cpp: each answers, and says whether another request may follow.
   net::awaitable<bool> serve_request();
   net::awaitable<bool> refuse_unread(boost::system::error_code error);
-  net::awaitable<Result<std::string>> let_in(const Request& request, const Target& target);
+  /// Who has been let in, and by what.
+  struct Guest {
+    std::string token;
+    std::uint32_t owner_uid = 0;  // of the job
+    std::string owner;
+    bool by_cookie = false;           // which the browser shows whoever has made it ask
+    std::optional<Error> waits = {};  // the door opens, but there is nothing behind it yet
+  };
+  net::awaitable<Result<Guest>> let_in(const Request& request, const Target& target);
+  net::awaitable<bool> greet(const Guest& guest, const Target& target, const RequestParser& parser);
+  net::awaitable<bool> change_owner(const Guest& guest, const Target& target,
+                                    const RequestParser& parser);
+  /// Whose jobs this browser is let in to, by the cookie of the whole host; "": nobody's yet; none:
+  /// this job's owner's.
+  std::optional<std::string> other_owner(const Request& request, const Guest& guest) const;
   net::awaitable<bool> send_page(Page page, const RequestParser* parser);
   net::awaitable<bool> write_page(Page page, bool html, bool is_head, bool may_go_on);
-  net::awaitable<bool> send_redirect(unsigned status, const Target& target, std::string cookie,
-                                     const RequestParser& parser);
+  net::awaitable<bool> send_redirect(unsigned status, std::string where,
+                                     std::vector<std::string> cookies, const RequestParser& parser,
+                                     bool clears = false);
   template <class Response>
   net::awaitable<bool> send_own(Response response, bool may_go_on);
   net::awaitable<void> linger();

@@ -42,7 +42,11 @@ if have_podman; then
 "
 fi
 printf '%s' "$config" >"$test_dir/config.yaml"
-cluster_start --nodes 1 --gpus 2 --config "$test_dir/config.yaml"
+{
+  echo 'queues:'
+  for runtime in "${runtimes[@]}" none auto; do printf '  by-%s:\n    container_runtime: %s\n' "$runtime" "$runtime"; done
+} >"$test_dir/projects.yaml"
+cluster_start --nodes 1 --gpus 2 --config "$test_dir/config.yaml" --projects "$test_dir/projects.yaml"
 node=$(node_names)
 parent=$(sed -n "s/^ *cgroup_parent: *//p" "$cluster_dir/nodes/$node/rota.yaml")
 
@@ -187,4 +191,21 @@ like "$(run "${runtimes[0]}" --image nosuch:1 --pull never -- true)" \
   "the node does not have image 'nosuch:1', and it must not be pulled" "an image that is not there"
 is "$(as_user rsubmit --quiet --wait --image rota-test:1 --runtime none -o out -- sh -c 'echo $0' && cat out)" sh \
   "--runtime none runs on the node itself"
+
+# ---- the queue says what runs them ----
+
+# by QUEUE OPTIONS...: what the job ran in; engines leave a mark.
+by() {
+  local queue=$1
+  shift
+  as_user rsubmit --quiet --wait --queue "by-$queue" --image rota-test:1 -o out "$@" -- \
+    sh -c 'if [ ! -e /suid/id ]; then echo "none, $(id -u)"; elif [ -e /.dockerenv ]; then echo docker; else echo podman; fi'
+  cat out
+}
+for runtime in "${runtimes[@]}"; do
+  is "$(by "$runtime")" "$runtime" "a queue whose images $runtime runs"
+  is "$(by none --runtime "$runtime")" "$runtime" "$runtime: --runtime wins over the queue"
+done
+is "$(by none)" "none, $uid" "a queue can choose none"
+is "$(by auto)" "${runtimes[0]}" "or leave it to the nodes"
 done_testing

@@ -7,7 +7,7 @@
 have_docker && command -v docker-registry >/dev/null || skip_all "needs root, docker and docker-registry"
 have_busybox || skip_all "needs Debian's busybox-static"
 
-plan 22
+plan 24
 registry_start
 docker_start
 ! have_podman || podman_start
@@ -72,6 +72,18 @@ ok "starts again after its node has lost it" wait_state "$job" COMPLETED 90
 is "$(cat out-again)" first$' 0\n'first$' 1' "in the image that it had before"
 is "$(rsubmit --quiet --wait --image "$image" --pull always -o out -- sh -c 'echo $WORD' && cat out)" second \
   "--pull always asks for the new one"
+
+# ---- a person who waits for it ----
+
+if command -v script >/dev/null; then
+  publish third
+  script -qec "rrun --image $image sh -c 'echo \$WORD'" /dev/null >screen </dev/null
+  like "$(tr -d '\r' <screen)" 'third' "rrun in an image that had to come first"
+  like "$(tr '\r' '\n' <screen)" "rrun: [0-9]+ s: job [0-9]+ starts on [^ ]+: image" "says what it waits for"
+  publish second
+else
+  skip 2 "no script(1)"
+fi
 
 # ---- what cannot be pulled ----
 

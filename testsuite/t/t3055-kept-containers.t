@@ -68,6 +68,27 @@ traces() {
   ls -A "$test_dir/home" | grep -F .rota-
 }
 nothing_left() { [[ -z $(traces) ]]; }
+# kept_id RUNTIME NAME: the id of the image that is kept under this name of the user's, without its prefix.
+kept_id() {
+  case $1 in
+    docker) dock image inspect -f '{{.Id}}' "rota-own-kept:$(id -u nobody).$2" | sed 's/^sha256://' ;;
+    podman) pod image inspect -f '{{.Id}}' "localhost/rota-own-kept:$(id -u nobody).$2" | sed 's/^sha256://' ;;
+  esac
+}
+kept_count() {
+  case $1 in
+    docker) dock images -q rota-own-kept | wc -l ;;
+    podman) pod images -q localhost/rota-own-kept | wc -l ;;
+    enroot) ls -d "$spool/enroot/data/$(id -u nobody)/kept."* | wc -l ;;
+  esac
+}
+# nameless RUNTIME: ids of images that jobs have kept and whose names others have now.
+nameless() {
+  case $1 in
+    docker) dock images -q --filter dangling=true --filter label=rota.own ;;
+    podman) pod images -q --filter dangling=true --filter label=rota.own ;;
+  esac
+}
 
 for runtime in "${runtimes[@]}"; do
   image=rota-test:1 suffix=tar
@@ -79,6 +100,7 @@ for runtime in "${runtimes[@]}"; do
     "$runtime: nothing is there yet"
   is "$(run "$runtime" --image "$image" --container-name tools -- sh -c 'echo mine >/store/file; cat /store/file')" mine \
     "$runtime: the first job needs an image"
+  former=$(kept_id "$runtime" tools)
   is "$(run "$runtime" --container-name tools -- sh -c 'cat /store/file; echo more >>/store/file')" mine \
     "$runtime: the next begins with what it left"
   is "$(run "$runtime" --image "$image" --container-name tools -- cat /store/file)" mine$'\n'more "$runtime: and so on"
@@ -87,6 +109,11 @@ for runtime in "${runtimes[@]}"; do
       "$runtime: its entry point is the image's"
     is "$(run "$runtime" --container-name tools -- sh -c 'echo $FROM_IMAGE; pwd')" yes$'\n'/job "$runtime: variables and directory too"
     like "$(run "$runtime" --image rota-own-kept:0.tools -- true)" 'names are taken' "$runtime: nobody gets it as an image"
+    id=$(kept_id "$runtime" tools)
+    for each in "$id" "sha256:$id" "${id:0:12}" "${former:0:20}"; do
+      like "$(run "$runtime" --pull never --image "$each" -- cat /store/file)" "is what a job has kept: its owner alone" \
+        "$runtime: nor as $each"
+    done
   fi
   is "$(run "$runtime" --image "$image" --container-name tools:create -- ls /store)" "" "$runtime: or anew"
   for name in one two three; do run "$runtime" --image "$image" --container-name "$name" -- true >/dev/null; done
@@ -127,5 +154,8 @@ for runtime in "${runtimes[@]}"; do
   cluster_resume
   ok "$runtime: leaves nothing" wait_for 30 nothing_left || diag "$(traces)"
   rm -f "late.$suffix"
+  # node.container_kept_max is 2 here; four names were used.
+  ok "$runtime: no more are kept of a user than the site allows" wait_for 30 eval '(($(kept_count "$runtime") == 2))' || diag "$(kept_count "$runtime")"
+  ok "$runtime: nor what was kept before and has no name any more" wait_for 30 eval '[[ -z $(nameless "$runtime") ]]'
 done
 done_testing

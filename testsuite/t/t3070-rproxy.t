@@ -52,7 +52,8 @@ token=${url#*rota_token=}
 is "$(as "$owner" rota url "$job" --port "$port" --json | jq -r .url)" "$base$prefix" "of a port, as JSON"
 like "$(as "$owner" rota url "$job" --port 1 2>&1)" "job $job was submitted with port $port, not with 1" "not of any port"
 like "$(rota url 4242 2>&1)" 'no such job' "nor of any job"
-cookie="rota-$job-$port=$token"
+pin="rota-who=$(id -u "$owner")"
+cookie="rota-$job-$port=$token; $pin"
 
 # ---- getting in ----
 
@@ -62,7 +63,9 @@ is "$(status -H 'Accept: text/html' "$base$prefix"; head -c 15 body)" '401<!DOCT
 curl -s -D headers -o body "$url&a=1"
 is "$(code <headers)" 303 "the token is taken"
 is "$(tr -d '\r' <headers | sed -n 's/^Location: //p')" "$prefix?a=1" "and the browser led to where it is not"
-is "$(tr -d '\r' <headers | sed -n 's/^Set-Cookie: //p')" "$cookie; Path=$prefix; HttpOnly; SameSite=Lax" "with a cookie for this door"
+is "$(tr -d '\r' <headers | sed -n 's/^Set-Cookie: //p')" \
+  "rota-$job-$port=$token; Path=$prefix; HttpOnly; SameSite=Lax"$'\n'"$pin; Path=/; HttpOnly; SameSite=Lax" \
+  "with a cookie for this door, and one that says whose jobs"
 is "$(status -L -c jar -b jar "$url")" 200 "a browser gets in by it"
 is "$(status -b jar "$base${prefix}tree")" 200 "and in again by the cookie"
 is "$(head -n 1 body)" "GET ${prefix}tree" "the job sees the whole path"
@@ -105,6 +108,40 @@ if [[ $owner == nobody ]]; then
   is "$(status -L -c jar2 "$(rota url "$first_job")")" 200 "and so does root"
 else
   skip 4 "needs root and a build tree that is open to others"
+fi
+
+# ---- a browser is let in to one owner's jobs ----
+
+# Where all are below one host, a page of mallory's job could act in the victim's notebook: all it takes is a link.
+if [[ $owner == nobody ]]; then
+  kept_job=$job kept_port=$port kept_prefix=$prefix
+  is "$(status -L -c jar4 "$(as nobody rota url "$first_job")")" 200 "a browser with a notebook open"
+  owner=bin serve log5 --url
+  lure=$(as bin rota url "$job")
+  is "$(status -L -c jar4 -b jar4 "$lure")" 409 "is not let in to another's job by a link of theirs"
+  like "$(cat body)" "let in to jobs of uid '65534', and job $job is bin's" "and is told why"
+  is "$(grep -c "rota-$job-" jar4)" 0 "it gets no cookie for that"
+  is "$(status -b jar4 "$base$first_prefix")" 200 "the notebook is there as before"
+  mine="rota-$job-$port=${lure#*rota_token=}"
+  is "$(status -b "$mine; $pin" "$base$prefix")$(status -b "$mine; rota-who=$(id -u bin); $pin" "$base$prefix")$(status -b "$mine" "$base$prefix")" \
+    409409401 "nor does a cookie help that a page has made"
+  is "$(status "$base$prefix" -H "X-Rota-Token: ${lure#*rota_token=}")" 200 "a program that shows a token is no browser"
+  status -H 'Accept: text/html' -b jar4 -D headers "$lure" >/dev/null
+  like "$(cat body)" "<form method=\"post\" action=\"$prefix\?rota_token=[^\"]*&amp;rota_change=1\"><button>" "a person can change by a button"
+  like "$(cat headers)" "frame-ancestors 'none'" "which no page can show in a frame of its own"
+  is "$(status -b jar4 "$lure&rota_change=1")" 409 "not by a link"
+  is "$(status -b jar4 -X POST "$lure&rota_change=1")$(status -b jar4 -X POST -H 'Origin: https://evil.example' "$lure&rota_change=1")$(status -b jar4 -X POST -H 'Origin: null' "$lure&rota_change=1")" \
+    403403403 "nor by a form of another host's page"
+  is "$(status -D headers -c jar4 -b jar4 -X POST -H "Origin: $base" "$lure&rota_change=1")" 303 "who presses it"
+  like "$(cat headers)" 'Clear-Site-Data: "storage"' "leaves what pages have kept"
+  is "$(status -L -c jar4 -b jar4 "$lure")" 200 "and gets in"
+  is "$(status -b jar4 "$base$first_prefix")" 409 "but not to the notebook any more"
+  is "$(status -c jar4 -b jar4 -X POST -H "Origin: $base" "$(as nobody rota url "$first_job")&rota_change=1")" 303 "until changing back"
+  is "$(status -L -c jar4 -b jar4 "$(as nobody rota url "$first_job")")$(status -b jar4 "$base$prefix")" 200409 "then the other one is closed"
+  as bin rcancel "$job"
+  job=$kept_job port=$kept_port prefix=$kept_prefix
+else
+  skip 17 "needs root and a build tree that is open to others"
 fi
 mkfifo hold
 running=$(as "$owner" rsubmit --parsable -o /dev/null -g 2 --wrap "read x <hold")
@@ -238,7 +275,7 @@ wait_for 20 grep -q ^listens log3
 daemon_kill rctld
 printf 'proxy:\n  token_life: 1h\n' >"$test_dir/config.yaml"
 cluster_resume --config "$test_dir/config.yaml"
-cookie="rota-$job-$port=$(as "$owner" rota url "$job" | sed 's/.*=//')"
+cookie="rota-$job-$port=$(as "$owner" rota url "$job" | sed 's/.*=//'); $pin"
 ok "a server" wait_for 20 eval '[[ $(status -b "$cookie" "$base/$job-$port/") == 200 ]]'
 curl -s -N -b "$cookie" "$base/$job-$port/hold" >held2 &
 holder=$!

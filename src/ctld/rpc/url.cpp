@@ -57,6 +57,8 @@ Result<proto::UrlReply> url(Controller& controller, const Caller& caller,
   token.uid = caller.owner.uid;
   token.user = caller.owner.user.str();
   token.job = job->id;
+  token.owner_uid = job->owner.uid;
+  token.owner = job->owner.user.str();
   token.expires = {now.wall.microseconds + life};
   proto::UrlReply reply;
   reply.url = door_url(config.proxy_url, {job->id, port});

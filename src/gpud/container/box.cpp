@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "gpud/container/caller.h"
 #include "gpud/container/enroot_start.h"
 #include "gpud/container/http.h"
 #include "gpud/container/mounts.h"
@@ -163,6 +164,7 @@ std::string ContainerBox::prepare() {
   if (has_secret_files(step_.launch.payload.secrets) &&
       ::mkdir((directory + '/' + box_secrets).c_str(), 0711) != 0 && errno != EEXIST)
     return failed("make " + directory + '/' + box_secrets);
+  ::unlink((directory + '/' + box_pid).c_str());  // of a start before this one
   for (const std::string& own : order_.own_directories)
     if (!make_owned(own, owner_)) return failed("make " + own);
   // The image's own /etc/rc would run its entry point.
@@ -249,13 +251,24 @@ std::string ContainerBox::answer_door() {
   if (::getsockopt(caller.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 ||
       who.uid != owner_.uid)
     return {};
-  // It is our own child that has become rota-pause; anybody else of the owner's is a stranger.
-  if (order_.kind == ContainerKind::enroot && who.pid != client_) return {};
+  // Anybody of the owner's can call, from namespaces of a job of theirs too: they are strangers.
+  const Caller process(who.pid);
+  if (order_.kind == ContainerKind::enroot) {
+    // It is our own child that has become rota-pause.
+    if (who.pid != client_) return {};
+  } else {
+    if (!process.is_first()) return {};
+    std::string trouble;
+    const auto expected = first_process(order_, trouble);
+    if (!expected) return trouble;
+    if (*expected != who.pid) return {};
+  }
   caller_ = std::move(caller);
-  return adopt(who.pid);
+  return adopt(process);
 }
 
-std::string ContainerBox::open_namespaces(pid_t pid) {
+std::string ContainerBox::open_namespaces(const Caller& caller) {
+  const pid_t pid = caller.pid();
   Enclosure& in = enclosure_;
   in.user = open_namespace(pid, "user");
   in.net = open_namespace(pid, "net");
@@ -272,13 +285,18 @@ std::string ContainerBox::open_namespaces(pid_t pid) {
       !own_mnt)
     return failed("see the container's namespaces");
   in.init = pid;
-  if (same_file(in.pid.get(), in.own_pid.get())) in.pid.reset();
+  // What was opened is of the process that was looked at, not of a later one with its number.
+  if (!caller.is_alive()) return "the container ended as soon as it was there";
+  const bool own_processes = same_file(in.pid.get(), in.own_pid.get());
   const bool own_users = same_file(in.user.get(), own_user.get());
-  // Anybody can make namespaces below a user namespace of their own, and call from there. Only the
-  // runtimes that we asked make one of mounts without it. What we do as root happens only there;
-  // with enroot nothing is: whoever goes in has become the owner before.
+  // Anybody can make namespaces below a user namespace of their own, and call from there. What we
+  // do as root happens only in those that an engine made for this container; with enroot nothing
+  // is: whoever goes in has become the owner before.
   if (order_.kind != ContainerKind::enroot && !own_users)
     return "the container has a user namespace of its own, which is not supported";
+  if (order_.kind != ContainerKind::enroot && own_processes)
+    return "what called from the container is not in a container";
+  if (own_processes) in.pid.reset();
   if (same_file(in.mnt.get(), own_mnt.get()))
     return "what called from the container is not in a container";
   if (own_users) in.user.reset();
@@ -286,8 +304,9 @@ std::string ContainerBox::open_namespaces(pid_t pid) {
   return {};
 }
 
-std::string ContainerBox::adopt(pid_t pid) {
-  if (std::string trouble = open_namespaces(pid); !trouble.empty()) return trouble;
+std::string ContainerBox::adopt(const Caller& caller) {
+  if (std::string trouble = open_namespaces(caller); !trouble.empty()) return trouble;
+  const pid_t pid = caller.pid();
   // Nobody else can come any more, nor find out where to.
   ::unlink((order_.directory + '/' + box_door).c_str());
   door_.reset();

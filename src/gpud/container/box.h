@@ -36,6 +36,8 @@ struct Enclosure {
   int enter() const;
 };
 
+class Caller;
+
 class ContainerBox {
  public:
   /// Keeps the order; its shares and secrets are looked at when the container is there.
@@ -70,8 +72,8 @@ class ContainerBox {
   std::string remove();
 
  private:
-  std::string adopt(pid_t pid);
-  std::string open_namespaces(pid_t pid);
+  std::string adopt(const Caller& caller);
+  std::string open_namespaces(const Caller& caller);
   std::string client_words() const;
   void end_client();
   void end_group() const;

@@ -154,6 +154,13 @@ class DockerImages : public ImageEngine {
     co_return Result<void>();
   }
 
+  awaitable<Result<std::set<std::string>>> ids() override {
+    auto answer = co_await call("GET", "/images/json?all=true");
+    if (!answer) co_return std::move(answer).error();
+    if (answer->status != 200) co_return Error{Errc::io_failed, escaped(message_of(*answer))};
+    co_return image_ids(answer->body);
+  }
+
   awaitable<Result<std::string>> directory() override {
     auto answer = co_await call("GET", "/info");
     if (!answer) co_return std::move(answer).error();
@@ -171,11 +178,16 @@ class DockerImages : public ImageEngine {
     auto answer = co_await call("GET", "/containers/json?all=true");
     if (!answer) co_return std::move(answer).error();
     if (answer->status != 200) co_return Error{Errc::io_failed, escaped(message_of(*answer))};
+    std::string trouble;
     for (const std::string& name : names_of(answer->body)) {
       if (!name.starts_with(container_prefix(options_.node)) || is_wanted(name)) continue;
       auto removed = co_await call("DELETE", format("/containers/{}?force=true&v=true", name));
       if (!removed) co_return std::move(removed).error();
+      // 404: it went by itself; 409: it is about to.
+      if (removed->status != 204 && removed->status != 404 && removed->status != 409)
+        trouble = escaped(message_of(*removed));
     }
+    if (!trouble.empty()) co_return Error{Errc::io_failed, trouble};
     co_return co_await sweep_images(is_wanted);
   }
 
@@ -183,8 +195,10 @@ class DockerImages : public ImageEngine {
   /// Those that we made: of runs that are over, and more of a user than may be kept.
   awaitable<Result<void>> sweep_images(std::function<bool(const std::string&)> is_wanted) {
     std::vector<OwnImage> images;
-    for (const std::string_view name : {file_images, kept_images}) {
-      const std::string filter = format(R"({{"reference":["{}"]}})", name);
+    for (const std::string& filter :
+         {format(R"({{"reference":["{}"]}})", file_images),
+          format(R"({{"reference":["{}"]}})", kept_images),
+          format(R"({{"dangling":["true"],"label":["{}"]}})", own_label)}) {
       auto answer = co_await call("GET", format("/images/json?filters={}", in_url(filter)));
       if (!answer) co_return std::move(answer).error();
       for (OwnImage& image : own_images(answer->body)) images.push_back(std::move(image));

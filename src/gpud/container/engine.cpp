@@ -23,6 +23,7 @@ std::vector<std::string> unwanted_images(
   for (const OwnImage& image : images) {
     const std::string_view repository = image_repository(image.name);
     const std::string tag(image_tag(image.name));
+    if (image.name.starts_with("sha256:")) names.push_back(image.name);
     if (repository.ends_with(kept_images) && ++kept[tag.substr(0, tag.find('.'))] > kept_max)
       names.push_back(image.name);
     if (repository.ends_with(file_images) && tag.starts_with(container_prefix(node)) &&
@@ -46,6 +47,10 @@ Error pull_error(std::string words) {
                  "no basic auth credentials", "invalid username/password"}))
     code = Errc::denied;
   return {code, escaped(words)};
+}
+
+boost::asio::awaitable<Result<std::set<std::string>>> ImageEngine::ids() {
+  co_return Error{Errc::unsupported, "it does not list its images"};
 }
 
 boost::asio::awaitable<Result<std::string>> ImageEngine::directory() {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "common/result.h"
@@ -30,6 +31,9 @@ class ImageEngine {
   /// Takes the name from the image, which goes with its last name. Good when there is no such name;
   /// an error when a container needs it.
   virtual boost::asio::awaitable<Result<void>> remove(std::string name) = 0;
+  /// The ids of all images that the node has; an error with Errc::unsupported: it never pulls as
+  /// anybody, so that nobody has to know.
+  virtual boost::asio::awaitable<Result<std::set<std::string>>> ids();
   /// Where on this host the images are; an error: that cannot be told.
   virtual boost::asio::awaitable<Result<std::string>> directory();
   /// Ends and removes every container of ours for which `is_wanted` says no, by its name.
@@ -60,7 +64,7 @@ std::unique_ptr<ImageEngine> enroot_images(boost::asio::any_io_executor executor
                                            EngineOptions options);
 
 /// Which of the images that we made are to go: those for a run's container that `is_wanted` says no
-/// to, and of each user's the oldest beyond `kept_max`.
+/// to, of each user's the oldest beyond `kept_max`, and those whose name another has taken.
 std::vector<std::string> unwanted_images(
     std::vector<OwnImage> images, const std::string& node, std::uint64_t kept_max,
     const std::function<bool(const std::string& container)>& is_wanted);

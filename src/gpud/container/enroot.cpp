@@ -162,10 +162,6 @@ class EnrootImages : public ImageEngine {
     return in_images(file_key(format("{}:{}", image_repository(name), image_tag(name))), ".sqsh");
   }
 
-  static bool is_loopback(std::string_view name) {
-    return name.starts_with("localhost:") || name.starts_with("127.");
-  }
-
   /// "docker://host:5000#team/torch:2.4": what is before the first '/' is a registry if it has a
   /// dot or a port, as docker has it.
   static std::string uri_of(std::string_view name) {
@@ -219,7 +215,7 @@ class EnrootImages : public ImageEngine {
         format("ENROOT_TEMP_PATH={}", place),
     };
     // As docker treats them: nobody can listen between this host and itself.
-    if (is_loopback(name)) order.environment.push_back("ENROOT_ALLOW_HTTP=yes");
+    if (is_on_loopback(name)) order.environment.push_back("ENROOT_ALLOW_HTTP=yes");
     return order;
   }
 

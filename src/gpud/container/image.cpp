@@ -1,6 +1,8 @@
 // gpud/container/image.cpp - reads JSON of container engines: the one door to Boost.JSON.
 #include "gpud/container/image.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -58,6 +60,16 @@ bool is_same_repository(std::string_view a, std::string_view b) {
   return bare(a) == bare(b);
 }
 
+bool has_own_label(const json::value& value) {
+  const json::value* labels = find(value, "Labels");
+  return labels != nullptr && find(*labels, own_label) != nullptr;
+}
+
+std::string full_id(const json::value& image) {
+  const std::string id = text_at(image, "Id");
+  return id.empty() || id.starts_with("sha256:") ? id : "sha256:" + id;
+}
+
 }  // namespace
 
 std::string_view image_repository(std::string_view name) {
@@ -75,6 +87,17 @@ std::string_view image_tag(std::string_view name) {
     return name.substr(at + 1);
   const std::size_t size = image_repository(name).size();
   return size < name.size() ? name.substr(size + 1) : std::string_view("latest");
+}
+
+bool is_on_loopback(std::string_view name) {
+  const std::size_t slash = name.find('/');
+  if (slash == std::string_view::npos) return false;
+  const std::string_view registry = name.substr(0, slash);
+  const std::size_t colon = std::min(registry.find(':'), registry.size());
+  const std::string host(registry.substr(0, colon));
+  if (host == "localhost") return colon < registry.size();  // without a port podman means itself
+  in_addr address{};
+  return ::inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
 }
 
 std::string pinned_image(std::string_view name, std::string_view digest) {
@@ -107,8 +130,7 @@ Result<ImageFacts> image_facts(std::string_view text, std::string_view name) {
     return Error{Errc::malformed,
                  format("the description of image {} cannot be read", quoted(name))};
   ImageFacts facts;
-  facts.id = text_at(*image, "Id");
-  if (!facts.id.starts_with("sha256:")) facts.id = "sha256:" + facts.id;
+  facts.id = full_id(*image);
   facts.digest = facts.id;
   for (const std::string& each : words_at(*image, "RepoDigests")) {
     if (!is_same_repository(image_repository(each), image_repository(name))) continue;
@@ -125,6 +147,11 @@ Result<ImageFacts> image_facts(std::string_view text, std::string_view name) {
   facts.command = words_at(*config, "Cmd");
   facts.workdir = text_at(*config, "WorkingDir");
   facts.size_bytes = number_at(*image, "Size");
+  const auto is_own_name = [](const std::string& each) {
+    return each.find(ContainerBounds::own_images) != std::string::npos;
+  };
+  facts.is_own =
+      has_own_label(*config) || std::ranges::any_of(words_at(*image, "RepoTags"), is_own_name);
   return facts;
 }
 
@@ -134,12 +161,27 @@ std::vector<OwnImage> own_images(std::string_view text) {
   const json::value document = json::parse(json::string_view(text.data(), text.size()), error);
   const json::array* list = error ? nullptr : document.if_array();
   if (list == nullptr) return images;
-  for (const json::value& item : *list)
+  for (const json::value& item : *list) {
+    const auto created = static_cast<std::int64_t>(number_at(item, "Created"));
+    bool has_name = false;
     for (const char* key : {"RepoTags", "Names"})  // dockerd's, podman's
-      for (const std::string& name : words_at(item, key))
+      for (const std::string& name : words_at(item, key)) {
+        has_name = has_name || !name.starts_with("<none>");
         if (name.find(ContainerBounds::own_images) != std::string::npos)
-          images.push_back({name, static_cast<std::int64_t>(number_at(item, "Created"))});
+          images.push_back({name, created});
+      }
+    if (!has_name && has_own_label(item)) images.push_back({full_id(item), created});
+  }
   return images;
+}
+
+std::set<std::string> image_ids(std::string_view text) {
+  std::set<std::string> ids;
+  boost::system::error_code error;
+  const json::value document = json::parse(json::string_view(text.data(), text.size()), error);
+  if (const json::array* list = error ? nullptr : document.if_array())
+    for (const json::value& item : *list) ids.insert(full_id(item));
+  return ids;
 }
 
 PullProgress::Layer& PullProgress::layer(std::string_view id) {

@@ -1,6 +1,7 @@
 // gpud/container/image.h - what an image says of itself, and what a node needs to run one.
 #pragma once
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ struct ImageFacts {
   std::vector<std::string> command;
   std::string workdir;
   std::uint64_t size_bytes = 0;
+  bool is_own = false;  // what a job has left here, whatever it was asked for by
 
   friend bool operator==(const ImageFacts&, const ImageFacts&) = default;
 };
@@ -31,6 +33,9 @@ Result<ImageFacts> image_facts(std::string_view json, std::string_view name);
 std::string_view image_repository(std::string_view name);
 /// The part behind it: "sha256:...", "2.4", or "latest".
 std::string_view image_tag(std::string_view name);
+/// Its registry is an address of this host's own: nobody can listen in between, so that it may be
+/// asked without TLS, as docker does it. A name that only looks like one is a name.
+bool is_on_loopback(std::string_view name);
 /// The same repository at exactly this digest; the digest alone if it is no registry's.
 std::string pinned_image(std::string_view name, std::string_view digest);
 
@@ -40,16 +45,21 @@ std::string file_image(ContainerKind kind, const std::string& container);
 std::string kept_image(ContainerKind kind, std::uint32_t uid, const std::string& name);
 inline constexpr std::string_view file_images = "rota-own-file";
 inline constexpr std::string_view kept_images = "rota-own-kept";
+/// What is kept says so itself as well: its name goes to what is kept next.
+inline constexpr std::string_view own_label = "rota.own";
 /// enroot's: the directory of that name beside those of the owner's runs.
 std::string kept_root(const std::string& name);
 
 /// One of these on the node, as an engine lists it.
 struct OwnImage {
-  std::string name;
+  std::string name;  // "sha256:...": it has lost its own
   std::int64_t created = 0;
 };
 /// From dockerd's or podman's list of images; others in it are left out.
 std::vector<OwnImage> own_images(std::string_view json);
+
+/// The ids in such a list, all of them.
+std::set<std::string> image_ids(std::string_view json);
 
 /// How far a pull has come, from the lines that dockerd sends while it works, or those that podman
 /// draws on a terminal.

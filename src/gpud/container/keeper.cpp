@@ -194,6 +194,34 @@ void ImageKeeper::answer(const Entry& entry, const Result<ImageFacts>& facts) {
 }
 
 awaitable<Result<ImageFacts>> ImageKeeper::have(Ask ask, bool must_pull) {
+  Result<ImageFacts> facts = co_await find_or_pull(ask, must_pull);
+  if (private_pulls_.erase(ask) > 0)
+    for (net::Wakeup& each : blocked_) each.notify();
+  co_return facts;
+}
+
+/// While somebody pulls with a login, what was not there before may be theirs.
+bool ImageKeeper::is_settled(const Ask& ask, const std::string& id) const {
+  return logins_.is_private(ask.image.first, id) ||
+         std::ranges::all_of(private_pulls_, [&](const auto& pull) {
+           return pull.first.image.first != ask.image.first || pull.first == ask ||
+                  pull.second.contains(id);
+         });
+}
+
+/// The image, once it is known whose it is.
+awaitable<Result<std::optional<ImageFacts>>> ImageKeeper::find_settled(Ask ask) {
+  const auto& [kind, name] = ask.image;
+  for (;;) {
+    auto found = co_await engine(kind)->find(name);
+    if (!found || !*found || is_settled(ask, (*found)->id)) co_return found;
+    const auto place = blocked_.emplace(blocked_.end(), executor_);
+    co_await place->wait(net::deadline_after(options_.engines.pull_limit));
+    blocked_.erase(place);
+  }
+}
+
+awaitable<Result<ImageFacts>> ImageKeeper::find_or_pull(Ask ask, bool must_pull) {
   const auto& [kind, name] = ask.image;
   const auto who = ask.who;
   ImageEngine* const images = engine(kind);
@@ -201,11 +229,16 @@ awaitable<Result<ImageFacts>> ImageKeeper::have(Ask ask, bool must_pull) {
     co_return Error{Errc::unsupported, "this node has nothing that could run its image"};
   co_await settle_pulls(kind);
   co_await until_removed(ask);
-  auto found = co_await images->find(name);
+  auto found = co_await find_settled(ask);
   if (!found) co_return std::move(found).error();
-  const std::string id_before = *found ? (*found)->id : "";
-  const bool was_open = *found && !logins_.is_private(kind, id_before);
-  if (*found && !must_pull && logins_.may_use(kind, id_before, who)) co_return **std::move(found);
+  // An engine knows images by their ids, too, and those that users keep are no secret.
+  if (*found && (*found)->is_own && name.find(ContainerBounds::own_images) == name.npos)
+    co_return Error{Errc::launch_failed,
+                    format("image {} is what a job has kept: its owner alone can use it, by the "
+                           "name that was given to it (--container-name)",
+                           quoted(name))};
+  if (*found && !must_pull && logins_.may_use(kind, (*found)->id, who))
+    co_return **std::move(found);
   if (!entries_[ask].may_pull && *found)
     co_return Error{Errc::launch_failed,
                     format("the node has image {} from another user's login, and its registry must "
@@ -229,9 +262,13 @@ awaitable<Result<ImageFacts>> ImageKeeper::have(Ask ask, bool must_pull) {
     co_return Error{Errc::io_failed, format("image {} was pulled, but is not there", quoted(name))};
   const std::string& id = (*found)->id;
   // What was there for all is not one user's because that user has asked for it too.
-  const bool stays_open = was_open && id == id_before;
-  if (auto noted = logins_.pulled(kind, name, id, stays_open ? std::nullopt : who); !noted)
+  const auto own = private_pulls_.find(ask);
+  const bool is_open = !who || own == private_pulls_.end() || own->second.contains(id);
+  if (auto noted = logins_.pulled(kind, name, id, is_open ? std::nullopt : who); !noted)
     co_return std::move(noted).error();
+  if (!who)
+    for (auto& [other, open] : private_pulls_)
+      if (other.image.first == kind) open.insert(id);
   co_return **std::move(found);
 }
 
@@ -240,11 +277,25 @@ awaitable<Result<ImageFacts>> ImageKeeper::have(Ask ask, bool must_pull) {
 awaitable<Result<void>> ImageKeeper::pull_noted(Ask ask) {
   const auto& [kind, name] = ask.image;
   if (ask.who) {
+    if (auto begun = co_await begin_private(ask); !begun) co_return begun;
     if (auto noted = logins_.begin_pull(kind, name); !noted) co_return noted;
   }
   auto pulled = co_await pull(ask);
   if (!pulled && ask.who) logins_.end_pull(kind, name);
   co_return pulled;
+}
+
+/// Looks what is everybody's now: neither what came with a login, nor what may just be coming so.
+awaitable<Result<void>> ImageKeeper::begin_private(Ask ask) {
+  const ContainerKind kind = ask.image.first;
+  auto ids = co_await engine(kind)->ids();
+  if (!ids && ids.error().code == Errc::unsupported) co_return Result<void>();
+  if (!ids) co_return std::move(ids).error();
+  std::erase_if(*ids, [&](const std::string& id) {
+    return logins_.is_private(kind, id) || !is_settled(ask, id);
+  });
+  private_pulls_[ask] = *std::move(ids);
+  co_return Result<void>();
 }
 
 /// What an rgpud that was killed had begun to pull with a login is nobody's.
@@ -290,12 +341,13 @@ void ImageKeeper::heard(const Ask& ask, unsigned percent) {
   for (const RunId run : found->second.followers) progress_(run, progress_text(percent));
 }
 
-void ImageKeeper::sweep(IsWanted is_wanted) {
-  boost::asio::co_spawn(executor_, sweep_all(std::move(is_wanted)),
+void ImageKeeper::sweep(IsWanted is_wanted, std::function<void(bool is_done)> done) {
+  boost::asio::co_spawn(executor_, sweep_all(std::move(is_wanted), std::move(done)),
                         net::log_end("container sweep"));
 }
 
-awaitable<void> ImageKeeper::sweep_all(IsWanted is_wanted) {
+awaitable<void> ImageKeeper::sweep_all(IsWanted is_wanted, std::function<void(bool is_done)> done) {
+  bool is_done = true;
   for (const auto& [kind, images] : engines_) {
     IsWanted ask = [&is_wanted](const std::string& name) {
       const bool keep = is_wanted(name);
@@ -303,8 +355,11 @@ awaitable<void> ImageKeeper::sweep_all(IsWanted is_wanted) {
       return keep;
     };
     const auto swept = co_await images->sweep(std::move(ask));
-    if (!swept) log::debug("containers cannot be listed: {}", swept.error().detail);
+    if (swept) continue;
+    is_done = false;
+    log::debug("containers cannot be listed or removed: {}", swept.error().detail);
   }
+  if (done) done(is_done);
 }
 
 }  // namespace rota::gpud

@@ -81,7 +81,8 @@ class ImageKeeper {
   /// Removes containers that no run has. `is_wanted` is asked for each by its name when it is
   /// found, so that one which has come meanwhile is kept.
   using IsWanted = std::function<bool(const std::string& container)>;
-  void sweep(IsWanted is_wanted);
+  /// `done` hears whether all of that could be done; not after the keeper is gone.
+  void sweep(IsWanted is_wanted, std::function<void(bool is_done)> done = nullptr);
 
  private:
   using Key = ImageCache::Key;
@@ -111,11 +112,16 @@ class ImageKeeper {
   void tend(const Ask& ask);
   boost::asio::awaitable<void> tend_to(Ask ask);
   boost::asio::awaitable<Result<ImageFacts>> have(Ask ask, bool must_pull);
+  boost::asio::awaitable<Result<ImageFacts>> find_or_pull(Ask ask, bool must_pull);
+  boost::asio::awaitable<Result<std::optional<ImageFacts>>> find_settled(Ask ask);
+  bool is_settled(const Ask& ask, const std::string& id) const;
+  boost::asio::awaitable<Result<void>> begin_private(Ask ask);
   boost::asio::awaitable<Result<void>> pull(Ask ask);
   boost::asio::awaitable<Result<void>> pull_noted(Ask ask);
   boost::asio::awaitable<void> settle_pulls(ContainerKind kind);
   void answer(const Entry& entry, const Result<ImageFacts>& facts);
-  boost::asio::awaitable<void> sweep_all(IsWanted is_wanted);
+  boost::asio::awaitable<void> sweep_all(IsWanted is_wanted,
+                                         std::function<void(bool is_done)> done);
   void heard(const Ask& ask, unsigned percent);
   void next_prefetch();
 
@@ -137,6 +143,9 @@ class ImageKeeper {
   ImageCache cache_;
   std::map<Ask, Entry> entries_;  // of images that are being looked after
   ImageLogins logins_;
+  /// Pulls with a login that are under way, with the ids of what was everybody's before. An engine
+  /// has the image before we know its id.
+  std::map<Ask, std::set<std::string>> private_pulls_;
   struct Waiting {
     Ready ready;
     Wish wish;
@@ -145,7 +154,7 @@ class ImageKeeper {
   std::deque<Wish> prefetches_;  // whose turn has not come
   unsigned prefetching_ = 0;
   std::set<Key> removing_;          // images that are about to go, by all their names
-  std::list<net::Wakeup> blocked_;  // who waits until they are gone
+  std::list<net::Wakeup> blocked_;  // who waits until they are gone, or known to be somebody's
   std::set<Key> missed_;            // pulls of an earlier rgpud of which nothing was found yet
   bool is_trimming_ = false;
   bool is_checked_ = false;  // what is known of the images is to be looked at

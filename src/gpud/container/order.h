@@ -17,6 +17,7 @@ inline constexpr const char* box_door = "door";
 inline constexpr const char* box_pause = "pause";
 inline constexpr const char* box_script = "script";
 inline constexpr const char* box_secrets = "secrets";  // a directory: the files of secrets
+inline constexpr const char* box_pid = "pid";          // podman: of the container's first process
 inline constexpr const char* box_rc = "rc";  // enroot: what it runs instead of the image's own
 
 /// What starts a container: a program, or requests to a daemon.

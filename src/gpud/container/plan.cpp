@@ -150,6 +150,8 @@ std::vector<std::string> podman_start(const proto::LaunchRun& launch, const Imag
   add(format("--user={}", user_text(launch.owner)));
   add(format("--network={}", facts.private_network ? "none" : "host"));
   add(format("--ipc={}", facts.private_ipc ? "private" : "host"));
+  add("--pid=private");
+  add(format("--pidfile={}/{}", directory, box_pid));
   add(format("--volume={}", box_bind(directory)));
   add(format("--entrypoint={}/{}", box_place, box_pause));
   if (wish.read_only) add("--read-only");
@@ -182,6 +184,7 @@ void plan_keep(const proto::LaunchRun& launch, const ImageFacts& image, const Co
     body["Cmd"] = list_of(image.command);
     body["Env"] = list_of(image.environment);
     body["WorkingDir"] = image.workdir;
+    body["Labels"] = json::object{{own_label, std::to_string(launch.owner.uid)}};
     order.keep_request = json::serialize(body);
     return;
   }
@@ -191,6 +194,7 @@ void plan_keep(const proto::LaunchRun& launch, const ImageFacts& image, const Co
   add("--change=ENTRYPOINT " + json::serialize(list_of(image.entrypoint)));
   add("--change=CMD " + json::serialize(list_of(image.command)));
   if (!image.workdir.empty()) add("--change=WORKDIR " + image.workdir);
+  add(format("--change=LABEL {}={}", own_label, launch.owner.uid));
   for (const char* word : {"--"}) add(word);
   add(order.name);
   add(order.keep);

@@ -61,7 +61,7 @@ class PodmanImages : public ImageEngine {
       percent(progress.percent());
     };
     std::vector<std::string> words = {"pull", "--quiet=false", "--tls-verify=true", name};
-    if (is_loopback(name)) words[2] = "--tls-verify=false";
+    if (is_on_loopback(name)) words[2] = "--tls-verify=false";
     // In memory, and named by our own descriptor of it: there is no such file when we are gone.
     Fd login_file;
     if (!login.empty()) {
@@ -81,6 +81,13 @@ class PodmanImages : public ImageEngine {
     Said said = co_await call(std::move(words), options_.call_limit, nullptr);
     if (said.end || lacks(said.output)) co_return Result<void>();
     co_return Error{Errc::io_failed, escaped(complaint(said.output, said.end.error().detail))};
+  }
+
+  awaitable<Result<std::set<std::string>>> ids() override {
+    std::vector<std::string> words = {"images", "--all", "--format=json"};
+    Said said = co_await call(std::move(words), options_.call_limit, nullptr);
+    if (!said.end) co_return std::move(said.end).error();
+    co_return image_ids(said.output);
   }
 
   awaitable<Result<std::string>> directory() override {
@@ -117,7 +124,8 @@ class PodmanImages : public ImageEngine {
     std::vector<std::string> words = {"images", "--format=json"};
     Said said = co_await call(std::move(words), options_.call_limit, nullptr);
     if (!said.end) co_return std::move(said.end);
-    std::vector<std::string> remove = {"rmi", "--force", "--"};
+    // Without force: it would end the containers that one is in use by.
+    std::vector<std::string> remove = {"rmi", "--"};
     const std::size_t before = remove.size();
     for (std::string& name :
          unwanted_images(own_images(said.output), options_.node, options_.kept_max, is_wanted))
@@ -125,11 +133,6 @@ class PodmanImages : public ImageEngine {
     if (remove.size() == before) co_return Result<void>();
     Said removed = co_await call(std::move(remove), options_.call_limit, nullptr);
     co_return std::move(removed.end);
-  }
-
-  /// As docker treats them: nobody can listen between this host and itself.
-  static bool is_loopback(std::string_view name) {
-    return name.starts_with("localhost:") || name.starts_with("127.");
   }
 
   static bool lacks(std::string_view output) {

@@ -286,6 +286,11 @@ void become_exec(const ExecPlace& place, const ExecOrder& exec, int socket, int 
     if (const std::string why = prove_share(order, environ); !why.empty())
       fail(socket, exit_not_executable, "cannot give it a part of a GPU: " + why);
   std::vector<std::string> words = exec.words.empty() ? shell_words() : exec.words;
+  // The command that the allocation is for, as opposed to what people put beside it.
+  if (exec.ends_run) {
+    const std::vector<std::string>& entry = order.container.entry_words;
+    words.insert(words.begin(), entry.begin(), entry.end());
+  }
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

@@ -137,6 +137,7 @@ struct StepReport {
     started = 2,  // start_time
     note = 3,     // detail: a line for the log
     ended = 4,    // end, start_time; nothing of the run is left
+    left = 5,     // detail: its container could not be removed
   };
   Kind kind = Kind::hello;
   RunId run;

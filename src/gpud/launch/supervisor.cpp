@@ -175,7 +175,7 @@ void Supervisor::remove_container() {
   // Its files are removed as well: nobody may be at work on them.
   if (!order_.container.root.empty()) cgroups_.kill();
   if (std::string trouble = box_->remove(); !trouble.empty())
-    link_.send(report(StepReport::Kind::note, "its container is left over: " + trouble));
+    link_.send(report(StepReport::Kind::left, "its container is left over: " + trouble));
 }
 
 /// All that is the job's. In a container that is not all that descends from us: some of it is not

@@ -87,7 +87,21 @@ TEST(SubmitOptions, SayWhoComesToItsPorts) {
   EXPECT_EQ(job("#ROTA --port=80 --url=users:ada\n", {}, "--port 81"),
             plain + ", port 80, port 81, for browsers of ada");
   EXPECT_EQ(line("--url"), "an address for browsers needs a port: give --port as well");
-  for (const char* wrong : {"0", "65536", "-1", "x", "80,", ",80", "80:80"})
+  EXPECT_EQ(line("--external-url container=9090"), plain + ", port 9090, for browsers");
+  EXPECT_EQ(line("--external-url container=9090,authusers=ada;bob"),
+            plain + ", port 9090, for browsers of ada of bob");
+  EXPECT_EQ(line("--external-url container=x"),
+            "--external-url: 'x' is no port, which is 1 to 65535");
+  EXPECT_EQ(line("--external-url authusers=ada"),
+            "--external-url: the port is missing; write container=8888");
+  EXPECT_NE(line("--external-url container=1,url=https://x").find("leave url= out"),
+            std::string::npos);
+  EXPECT_NE(line("--external-url container=1,authgroups=x").find("'authgroups' is not known"),
+            std::string::npos);
+  EXPECT_EQ(line("--port 8080:80"),
+            "--port: '8080:80': a port is not led to another; give the one that the job listens on "
+            "(80), and for one of this host: rota port-forward JOB 8080:80");
+  for (const char* wrong : {"0", "65536", "-1", "x", "80,", ",80"})
     EXPECT_EQ(line(std::string("--port=") + wrong),
               rota::format("--port: '{}' is no list of ports; write 8888 or 8888,6006, each 1 to "
                            "65535",
@@ -97,6 +111,48 @@ TEST(SubmitOptions, SayWhoComesToItsPorts) {
               rota::format("--url: '{}' names nobody; write --url for yourself, or "
                            "--url=users:alice,bob for them too",
                            wrong));
+}
+
+/// What the container's options come to: variables, directory, entry point, sources.
+std::string container(std::string_view script) {
+  SubmitOptions options;
+  const auto directives = directives_parse(script, "job.sh");
+  const auto given = directive_options(*directives, "job.sh");
+  if (!given) return given.error().detail;
+  for (const Given& one : *given)
+    if (const auto applied = apply(one, options); !applied) return applied.error().detail;
+  std::string text =
+      format("{} in {}", fmt::join(options.container.environment, " "), options.container.workdir);
+  if (options.container.entrypoint) text += ", entry point";
+  for (const GitSource& git : options.sources.git)
+    text += format(", {} at {} in {}", git.url, git.revision, git.target);
+  return text;
+}
+
+TEST(SubmitOptions, AreKnownByTheNamesThatPyxisAndRunAiHave) {
+  ::setenv("ROTA_TEST_A", "1", 1);
+  ::setenv("ROTA_TEST_B", "2", 1);
+  ::unsetenv("ROTA_TEST_C");
+  EXPECT_EQ(container("#ROTA --container-env=ROTA_TEST_A,ROTA_TEST_B --environment C=3\n"),
+            "ROTA_TEST_A=1 ROTA_TEST_B=2 C=3 in ");
+  EXPECT_EQ(container("#ROTA --working-dir /w --container-entrypoint\n"), " in /w, entry point");
+  EXPECT_EQ(container("#ROTA --args --no-container-entrypoint --no-container-remap-root\n"),
+            " in ");
+  EXPECT_EQ(container("#ROTA --git-sync name=x,repository=https://h/c.git,path=/src,rev=v1\n"),
+            " in , https://h/c.git at v1 in /src");
+  EXPECT_EQ(container("#ROTA --git-sync repository=https://h/c.git,path=src\n"),
+            " in , https://h/c.git at  in ./src");
+  const auto refusal = [](const std::string& option, std::string_view part) {
+    const std::string text = container("#ROTA " + option + "\n");
+    return text.find(part) != std::string::npos ? "" : text;
+  };
+  EXPECT_EQ(refusal("--container-env=ROTA_TEST_C", "'ROTA_TEST_C' has no value here"), "");
+  EXPECT_EQ(refusal("--container-env=A=1", "these are names only"), "");
+  EXPECT_EQ(refusal("--git-sync repository=https://h/c.git", "both are needed"), "");
+  EXPECT_EQ(refusal("--git-sync repository=x,depth=1", "'depth' is not known"), "");
+  EXPECT_EQ(refusal("--git-sync name=x,secret=s", "a secret cannot be given here"), "");
+  EXPECT_EQ(refusal("--container-remap-root", "who you are outside"), "");
+  EXPECT_EQ(refusal("--container-unshare=net", "for the site to say"), "");
 }
 
 TEST(SubmitOptions, SayHowItIsToldToMakeWay) {

@@ -77,6 +77,40 @@ TEST(JobImage, IsOnRecordAndMeantByEveryLaterRun) {
   EXPECT_EQ(f.launches(), "1.1 on n0 with torch@sha256:aa");
 }
 
+// A client of somebody's own has none of rsubmit's checks.
+TEST(JobImage, WhatNoCommandWouldAskForIsRefusedHere) {
+  Fixture f;
+  const auto refusal = [&f](auto change) {
+    JobSubmitted event;
+    event.owner = {1000, 1000, "ada"};
+    event.spec.name = "job";
+    event.spec.image = "torch:2";
+    event.payload.mode = LaunchMode::tasks;
+    event.payload.working_directory = "/";
+    change(event);
+    const auto job = f.engine.submit(std::move(event), f.at);
+    return job ? "taken" : job.error().detail;
+  };
+  EXPECT_EQ(refusal([](JobSubmitted&) {}), "taken");
+  for (const char* image : {"--privileged", "-v", "a b", "x\n--privileged", "rota-own-kept:0.x"})
+    EXPECT_NE(refusal([image](JobSubmitted& e) { e.spec.image = image; }), "taken") << image;
+  for (const char* name : {"--privileged", "x --privileged", "x\n", "../x", "a/b", "x:y"})
+    EXPECT_NE(refusal([name](JobSubmitted& e) { e.payload.container.name = name; }), "taken")
+        << name;
+  for (const char* runtime : {"--privileged", "docker --privileged", "sh"})
+    EXPECT_NE(refusal([runtime](JobSubmitted& e) { e.payload.container.runtime = runtime; }),
+              "taken")
+        << runtime;
+  using Mount = ContainerMount;
+  for (const Mount& mount : {Mount{"relative", "/x", false}, Mount{"/x", "relative", false},
+                             Mount{"/x", "/proc/1", false}, Mount{"/x", "/a/../proc", false},
+                             Mount{"/x", "/run/.rota/door", false}, Mount{"/x\n", "/y", false}})
+    EXPECT_NE(refusal([&mount](JobSubmitted& e) { e.payload.container.mounts = {mount}; }), "taken")
+        << mount.source << " " << mount.target;
+  EXPECT_NE(refusal([](JobSubmitted& e) { e.payload.container.save = "relative"; }), "taken");
+  EXPECT_NE(refusal([](JobSubmitted& e) { e.payload.container.workdir = "--x"; }), "taken");
+}
+
 TEST(JobImage, NodesThatSawTwoBeginAnewWithTheFirst) {
   Fixture f;
   const NodeId n0 = f.join("n0");

@@ -55,6 +55,41 @@ TEST(OwnImages, AreFoundInTheListsOfBothEngines) {
   EXPECT_EQ(names("nonsense"), "");
 }
 
+TEST(OwnImages, AreToldByTheirNameOrTheirLabel) {
+  const auto is_own = [](std::string_view tags, std::string_view labels) {
+    return image_facts(
+               format(R"([{{"Id":"ab","RepoTags":{},"Config":{{"Labels":{}}}}}])", tags, labels),
+               "ab")
+        ->is_own;
+  };
+  EXPECT_FALSE(is_own(R"(["x:1"])", "null"));
+  EXPECT_FALSE(is_own("null", R"({"rota.run":"1.0"})"));
+  EXPECT_TRUE(is_own(R"(["x:1","localhost/rota-own-kept:7.a"])", "null"));
+  EXPECT_TRUE(is_own(R"(["rota-own-file:rota-n.1.0"])", "{}"));
+  EXPECT_TRUE(is_own("[]", R"({"rota.own":"7"})")) << "another has its name now";
+}
+
+TEST(OwnImages, OneThatLostItsNameGoes) {
+  constexpr std::string_view list =
+      R"([{"Id":"sha256:aa","RepoTags":["<none>:<none>"],"Labels":{"rota.own":"7"},"Created":1},
+          {"Id":"bb","Labels":{"rota.own":"7"}},{"Id":"cc","RepoTags":[]},
+          {"Id":"dd","RepoTags":["y:1"],"Labels":{"rota.own":"7"}}])";
+  EXPECT_EQ(format("{}", fmt::join(unwanted_images(own_images(list), "n", 5,
+                                                   [](const std::string&) { return true; }),
+                                   " ")),
+            "sha256:aa sha256:bb");
+  EXPECT_EQ(format("{}", fmt::join(image_ids(list), " ")),
+            "sha256:aa sha256:bb sha256:cc sha256:dd");
+}
+
+TEST(Registry, OnlyAnAddressOfThisHostIsAskedWithoutTls) {
+  for (const char* name : {"localhost:5000/a", "127.0.0.1:5000/a:1", "127.4.5.6/a@sha256:1"})
+    EXPECT_TRUE(is_on_loopback(name)) << name;
+  for (const char* name : {"127.evil.org/a", "127.0.0.1.evil.org:5000/a", "localhost.evil.org:1/a",
+                           "127.0.0.1", "localhost/a", "128.0.0.1/a", "127.1/a", "a/127.0.0.1/b"})
+    EXPECT_FALSE(is_on_loopback(name)) << name;
+}
+
 TEST(OwnImages, TheOldestOfAUserAndThoseOfNoRunGo) {
   const std::vector<OwnImage> images = {
       {"rota-own-kept:7.old", 1},         {"rota-own-kept:7.new", 3},

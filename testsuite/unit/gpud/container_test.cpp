@@ -217,8 +217,9 @@ TEST(ContainerPlan, PodmanGetsTheSameInWords) {
       "--detach --rm --pull=never --log-driver=none --cap-drop=all "
       "--security-opt=no-new-privileges --no-healthcheck --userns=host --workdir=/ --passwd=false "
       "--ulimit=nofile=10:10 --name=rota-n1.ab.12.1 --label=rota.run=12.1 --user=1000:100 "
-      "--network=host --ipc=private --volume=/spool/12.1.box:/run/.rota:ro "
-      "--entrypoint=/run/.rota/pause --read-only --shm-size=4096 --cpuset-cpus=0-3 "
+      "--network=host --ipc=private --pid=private --pidfile=/spool/12.1.box/pid "
+      "--volume=/spool/12.1.box:/run/.rota:ro --entrypoint=/run/.rota/pause --read-only "
+      "--shm-size=4096 --cpuset-cpus=0-3 "
       "--device=nvidia.com/gpu=GPU-1 -- sha256:aa");
   EXPECT_EQ(order.remove_words.back(), "rota-n1.ab.12.1");
 }

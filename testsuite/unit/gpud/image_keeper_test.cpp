@@ -27,6 +27,7 @@ struct Depot {
   std::string trouble;             // of pulls
   std::string in_use;              // an image that a container of somebody has
   bool holds = false;              // pulls and removals wait
+  bool holds_after = false;        // pulls wait once the image is there
   std::list<net::Wakeup> gates;
 
   void put(std::map<std::string, ImageFacts>& place, const std::string& name, const std::string& id,
@@ -43,7 +44,7 @@ struct Depot {
     return format("{}", fmt::join(names, " "));
   }
   void let_go() {
-    holds = false;
+    holds = holds_after = false;
     for (net::Wakeup& gate : gates) gate.notify();
   }
 };
@@ -73,7 +74,13 @@ class FakeEngine : public ImageEngine {
       co_return error;
     }
     depot_.here[name] = found->second;
+    if (depot_.holds_after) co_await gate(true);
     co_return Result<void>();
+  }
+  awaitable<Result<std::set<std::string>>> ids() override {
+    std::set<std::string> all;
+    for (const auto& [name, facts] : depot_.here) all.insert(facts.id);
+    co_return all;
   }
   awaitable<Result<void>> remove(std::string name) override {
     depot_.calls.push_back("remove " + name);
@@ -90,8 +97,8 @@ class FakeEngine : public ImageEngine {
   }
 
  private:
-  awaitable<void> gate() {
-    if (!depot_.holds) co_return;
+  awaitable<void> gate(bool always = false) {
+    if (!depot_.holds && !always) co_return;
     net::Wakeup& mine = depot_.gates.emplace_back(executor_);
     co_await mine.wait(net::deadline_after(std::chrono::seconds(30)));
   }
@@ -236,6 +243,50 @@ TEST_F(ImageKeeperTest, WhatCameWithALoginIsAskedForByOthers) {
   EXPECT_NE(ready[4].find("manifest unknown"), std::string::npos) << ready[4];
   settle();
   EXPECT_EQ(depot.has(), "a") << "it is ann's all the same";
+}
+
+// The engine has it, and would give it to anybody; whose it is comes to be known a moment later.
+TEST_F(ImageKeeperTest, WhatALoginIsJustBringingIsNobodysYet) {
+  start();
+  depot.put(depot.here, "local", "local");
+  depot.holds_after = true;
+  prepare_as(1, "a", 1000, "ann");
+  run_until([&] { return depot.here.contains("a"); });
+  depot.here["sha256:a"] = depot.here["a"];  // by its id
+  prepare_as(2, "a", 1001, "", PullPolicy::never);
+  prepare_as(3, "sha256:a", 1001, "", PullPolicy::never);
+  prepare_as(4, "local", 1001, "", PullPolicy::never);
+  settle();
+  EXPECT_EQ(ready.size(), 1u);
+  EXPECT_EQ(ready[4], "local") << "what was there before is not held up";
+  depot.let_go();
+  run_until([&] { return ready.size() == 4; });
+  EXPECT_EQ(ready[1], "a");
+  for (const std::uint64_t job : {2, 3})
+    EXPECT_NE(ready[job].find("from another user's login"), std::string::npos) << ready[job];
+}
+
+TEST_F(ImageKeeperTest, WhatWasThereForAllDoesNotBecomeOneUsers) {
+  start();
+  depot.put(depot.here, "local", "a");
+  prepare_as(1, "a", 1000, "ann");
+  run_until([&] { return ready.contains(1); });
+  prepare_as(2, "local", 1001, "", PullPolicy::never);
+  run_until([&] { return ready.contains(2); });
+  EXPECT_EQ(ready[2], "a");
+}
+
+TEST_F(ImageKeeperTest, WhatAJobHasKeptIsReachedByItsNameOnly) {
+  start();
+  for (const char* name : {"rota-own-kept:7.x", "3f2a", "sha256:3f2a"}) {
+    depot.put(depot.here, name, "sha256:3f2a");
+    depot.here[name].is_own = true;
+  }
+  EXPECT_EQ(use(1, "rota-own-kept:7.x"), "sha256:3f2a");
+  for (const char* id : {"3f2a", "sha256:3f2a"})
+    EXPECT_EQ(use(id[0], id), format("image '{}' is what a job has kept: its owner alone can use "
+                                     "it, by the name that was given to it (--container-name)",
+                                     id));
 }
 
 TEST_F(ImageKeeperTest, TheOldestGoesWhenThereAreTooMany) {

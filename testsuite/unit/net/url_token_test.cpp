@@ -10,7 +10,9 @@ namespace {
 const std::string key(32, 'k');
 constexpr WallTime now{1'000'000'000};
 
-UrlToken sample() { return {1000, "alice", JobId{12}, {now.microseconds + 5'000'000}}; }
+UrlToken sample() {
+  return {1000, "alice", JobId{12}, {now.microseconds + 5'000'000}, 1001, "bob"};
+}
 
 TEST(UrlToken, ComesBackAsItWas) {
   const std::string text = seal_token(sample(), key);

@@ -33,6 +33,19 @@ TEST(ProxyPages, ComeBackWhileThereIsHope) {
   EXPECT_FALSE(page_for(Error{Errc::job_ended, "job 12 is FAILED"}, door).comes_back);
 }
 
+TEST(ProxyPages, AButtonIsForAPersonToPress) {
+  const Page page = page_for_other(door, "bob<", "uid '1000'", "/12-8888/?a=\"&rota_token=t");
+  EXPECT_EQ(page.status, 409u);
+  const std::string html = document(page, true);
+  EXPECT_NE(html.find("<form method=\"post\" action=\"/12-8888/?a=&quot;&amp;rota_token=t\">"
+                      "<button>Leave them, and open job 12 of bob&lt;</button></form>"),
+            std::string::npos)
+      << html;
+  EXPECT_EQ(document(page_for_other(door, "bob", "uid '1'", ""), true).find("<form"),
+            std::string::npos);
+  EXPECT_EQ(document(page, false).find("rota_token"), std::string::npos);
+}
+
 TEST(ProxyPages, WordsStayWords) {
   const Page page = page_for(Error{Errc::job_not_started, "<script>&\"'\n"}, door);
   const std::string html = document(page, true);

@@ -112,6 +112,29 @@ TEST(ProxyCookies, OurOwn) {
             "rota-1-80=t; Path=/1-80/; HttpOnly; SameSite=Lax");
 }
 
+TEST(ProxyCookies, OneOwnerForTheWholeHost) {
+  using Pins = std::vector<std::string>;
+  EXPECT_EQ(cookie_with_pin(1000, true), "rota-who=1000; Path=/; HttpOnly; SameSite=Lax; Secure");
+  EXPECT_EQ(cookie_without_pin(false), "rota-who=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax");
+  EXPECT_EQ(pins_in_cookies("a=1; rota-who=1000; rota-1-80=t"), Pins{"1000"});
+  EXPECT_EQ(pins_in_cookies("rota-who=1000; rota-who=7"), (Pins{"1000", "7"}))
+      << "a page's script has added one";
+  EXPECT_EQ(pins_in_cookies("xrota-who=1; rota-whoever=2; rota-who"), Pins{});
+  EXPECT_EQ(cookies_without_ours("rota-who=1; b=2"), "b=2");
+  EXPECT_EQ(cookie_within("rota-who=7; Path=/1-80/", "/1-80/"), std::nullopt);
+}
+
+TEST(ProxyTarget, MayAskToChange) {
+  const auto target = target_from("/1-80/x?a=1&rota_change=1&rota_token=t", "h", base);
+  ASSERT_TRUE(target);
+  EXPECT_TRUE(target->changes);
+  EXPECT_EQ(target->path, "/1-80/x?a=1");
+  EXPECT_EQ(path_with_token(*target, "t", true), "/1-80/x?a=1&rota_token=t&rota_change=1");
+  const auto plain = target_from("/1-80/?rota_changes=1", "h", base);
+  EXPECT_FALSE(plain->changes);
+  EXPECT_EQ(path_with_token(*target_from("/1-80", "h", base), "t", false), "/1-80/?rota_token=t");
+}
+
 TEST(ProxyOrigin, IsThisHost) {
   const auto target = target_from("/1-80/", "h:1", base);
   ASSERT_TRUE(target);
