@@ -434,7 +434,8 @@ class StepClient : public std::enable_shared_from_this<StepClient> {
         fail({end.error().code, format("{}: {}", name_of(link), end.error().detail)});
         return {};
       }
-      failed_code_ = end->exit_code != 0 ? end->exit_code : 1;
+      // The others end because this one did: theirs says nothing.
+      if (!failure_) failed_code_ = end->exit_code != 0 ? end->exit_code : 1;
       fail({Errc::launch_failed,
             who + (end->detail.empty() ? "it ended before it ran" : end->detail)});
       return {};

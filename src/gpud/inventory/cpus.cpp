@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -30,7 +31,10 @@ Result<Topology> load() {
     return Error{Errc::io_failed, format("hwloc does not start: {}", std::strerror(errno))};
   }
   Topology topology(raw);
-  if (hwloc_topology_load(raw) != 0) {
+  // Some of hwloc's plugins pass over a description that they cannot read; who gave one means it.
+  const char* described = std::getenv("HWLOC_XMLFILE");
+  const bool is_read = described == nullptr || hwloc_topology_set_xml(raw, described) == 0;
+  if (!is_read || hwloc_topology_load(raw) != 0) {
     return Error{Errc::io_failed, format("hwloc cannot read this machine ({}); if HWLOC_XMLFILE or "
                                          "HWLOC_SYNTHETIC is set, look there",
                                          std::strerror(errno))};

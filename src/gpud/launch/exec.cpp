@@ -287,7 +287,8 @@ void become_exec(const ExecPlace& place, const ExecOrder& exec, int socket, int 
       fail(socket, exit_not_executable, "cannot give it a part of a GPU: " + why);
   std::vector<std::string> words = exec.words.empty() ? shell_words() : exec.words;
   // The command that the allocation is for, as opposed to what people put beside it.
-  if (exec.ends_run) {
+  const bool is_its_own = order.holds && exec.kind == proto::ExecKind::task;
+  if (exec.ends_run || is_its_own) {
     const std::vector<std::string>& entry = order.container.entry_words;
     words.insert(words.begin(), entry.begin(), entry.end());
   }

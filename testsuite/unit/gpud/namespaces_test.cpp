@@ -64,7 +64,8 @@ class Boxed : public ::testing::Test {
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     const pid_t pid = ::fork();
     if (pid == 0)
-      become_exec({order_, TaskOrder{}, RunCgroups(CgroupPlan{}), false, inner_}, exec, ends[1]);
+      become_exec({order_, TaskOrder{}, RunCgroups(CgroupPlan{}), false, inner_}, exec, ends[1],
+                  -1);
     ::close(ends[1]);
     const Fd socket(ends[0]);
     char packet[exec_news_bytes_max];
