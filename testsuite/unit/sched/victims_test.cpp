@@ -62,14 +62,14 @@ TEST(LostWork, NodesAreComparedByTheSum) {
             "evict a; evict b; promise mine on n0");
 }
 
-// Both nodes have to be cleared for a gang, and one of the four can come back: the one that would
-// lose most.
+// Both nodes have to be cleared for a gang, and then one GPU is left over: of the two that it would
+// do for, the one that would lose more gets it, though the other is served first.
 TEST(LostWork, WhoWouldLoseMostComesBackFirst) {
-  EXPECT_EQ(decide("n0 gpus=3; n1 gpus=2", "owner quota=5; guest weight=1",
-                   "a guest on=n0 ran=10 age=50; b guest on=n0 ran=90 age=10; "
-                   "c guest on=n0 ran=50 age=90; d guest gpus=2 on=n1 ran=70; "
-                   "gang owner gpus=2 tasks=2"),
-            "evict a; evict c; evict d; promise gang on n0,n1");
+  EXPECT_EQ(decide("n0 gpus=4; n1 gpus=3", "owner quota=6; guest weight=1",
+                   "p guest on=n0 ran=10 age=90; q guest on=n0 ran=20 age=10; "
+                   "r guest gpus=2 on=n0 ran=30; s guest gpus=3 on=n1 ran=40; "
+                   "gang owner gpus=3 tasks=2"),
+            "evict p; evict r; evict s; promise gang on n0,n1");
 }
 
 Job job_of(std::uint64_t id, const std::string& project) {
