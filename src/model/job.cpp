@@ -27,6 +27,7 @@ constexpr std::array state_words{
     StateWords{JobState::running, "RUNNING", "R"},
     StateWords{JobState::completing, "COMPLETING", "CG"},
     StateWords{JobState::preempted, "PREEMPTED", "PR"},
+    StateWords{JobState::suspended, "SUSPENDED", "S"},
     StateWords{JobState::completed, "COMPLETED", "CD"},
     StateWords{JobState::failed, "FAILED", "F"},
     StateWords{JobState::cancelled, "CANCELLED", "CA"},
@@ -34,6 +35,7 @@ constexpr std::array state_words{
     StateWords{JobState::node_fail, "NODE_FAIL", "NF"},
     StateWords{JobState::out_of_memory, "OUT_OF_MEMORY", "OOM"},
     StateWords{JobState::launch_failed, "LAUNCH_FAILED", "LF"},
+    StateWords{JobState::deadline, "DEADLINE", "DL"},
 };
 
 struct KindWord {
@@ -145,16 +147,20 @@ std::optional<std::int32_t> priority_from(std::string_view text) {
   return static_cast<std::int32_t>(*number);
 }
 
-std::int32_t JobSpec::priority_or_kinds() const {
-  if (priority != 0) return priority;
-  switch (kind) {
+static std::int32_t priority_of_kind(const JobSpec& spec) {
+  switch (spec.kind) {
     case JobKind::interactive:
-      return preemptibility_or_kinds() == Preemptibility::yes ? 75 : 100;
+      return spec.preemptibility_or_kinds() == Preemptibility::yes ? 75 : 100;
     case JobKind::inference:
       return 125;
     default:
       return 50;
   }
+}
+
+std::int32_t JobSpec::priority_or_kinds() const {
+  const std::int32_t own = priority != 0 ? priority : priority_of_kind(*this);
+  return std::clamp(own - rules->nice, 1, JobBounds::priority_max);
 }
 
 std::string_view name_of(WaitReason reason) {
@@ -175,6 +181,18 @@ std::string_view name_of(WaitReason reason) {
       return "Preempting";
     case WaitReason::start_failed:
       return "StartFailed";
+    case WaitReason::held_by_user:
+      return "JobHeldUser";
+    case WaitReason::held_by_admin:
+      return "JobHeldAdmin";
+    case WaitReason::dependency:
+      return "Dependency";
+    case WaitReason::dependency_never:
+      return "DependencyNeverSatisfied";
+    case WaitReason::begin_time:
+      return "BeginTime";
+    case WaitReason::array_limit:
+      return "JobArrayTaskLimit";
   }
   return "Unknown";
 }
@@ -353,6 +371,7 @@ Result<void> validate(const JobSpec& spec) {
   ROTA_CHECK(validate(*spec.nodes));
   ROTA_CHECK(validate(*spec.topology));
   ROTA_CHECK(validate(*spec.service));
+  ROTA_CHECK(validate(*spec.rules));
   ROTA_CHECK(check_segment(spec));
   if (spec.signal > JobBounds::signal_max)
     return invalid(format("the signal is {}, it must be 1 to {}, or 0 for SIGTERM", spec.signal,
@@ -436,15 +455,37 @@ Result<void> validate(const JobSpec& spec, const JobPayload& payload) {
   return {};
 }
 
+std::string id_text(const JobView& job) {
+  if (job.array.of) return format("{}_{}", job.array.of.value, job.array.index);
+  if (job.waiting.empty() || is_final(job.state)) return format("{}", job.id.value);
+  ArrayWish left = job.spec.rules->array;
+  left.tasks = job.waiting;
+  return format("{}_[{}]", job.id.value, text_of(left));
+}
+
+/// By its own number, by its array's, or by both.
+static bool is_named(const JobFilter& filter, const Job& job) {
+  if (!filter.names_jobs()) return true;
+  const auto has = [&filter](JobId id) {
+    return std::find(filter.jobs.begin(), filter.jobs.end(), id) != filter.jobs.end();
+  };
+  if (has(job.id) || (job.array->of && has(job.array->of))) return true;
+  return std::any_of(filter.tasks.begin(), filter.tasks.end(), [&job](const ArrayTasks& each) {
+    // Of those that have not started, the array itself tells.
+    return each.array == job.id ||
+           (each.array == job.array->of && each.tasks.contains(job.array->index));
+  });
+}
+
 bool matches(const JobFilter& filter, const Job& job) {
   const auto has = [](const auto& list, const auto& value) {
     return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
   };
-  if (!has(filter.jobs, job.id) || !has(filter.users, job.owner.user) ||
+  if (!is_named(filter, job) || !has(filter.users, job.owner.user) ||
       !has(filter.projects, job.spec.project) || !has(filter.names, job.spec.name) ||
       !has(filter.states, job.state))
     return false;
-  return filter.ended_too || !filter.states.empty() || !filter.jobs.empty() || !is_final(job.state);
+  return filter.ended_too || !filter.states.empty() || filter.names_jobs() || !is_final(job.state);
 }
 
 }  // namespace rota

@@ -13,6 +13,7 @@
 #include "common/time.h"
 #include "model/container.h"
 #include "model/ids.h"
+#include "model/job_rules.h"
 #include "model/node_wish.h"
 #include "model/placement.h"
 #include "model/run_usage.h"
@@ -37,6 +38,7 @@ enum class JobState : std::uint8_t {
   running = 3,     // every node has started it
   completing = 4,  // ending; some node still holds a part
   preempted = 5,   // being ended to make way; it returns to the queue
+  suspended = 6,   // holds nothing, and waits until somebody resumes it
   completed = 10,
   failed = 11,
   cancelled = 12,
@@ -44,6 +46,7 @@ enum class JobState : std::uint8_t {
   node_fail = 14,
   out_of_memory = 15,
   launch_failed = 16,
+  deadline = 17,  // it could not be over by its deadline
 };
 
 /// "PENDING" and "PD": the words that scripts match on.
@@ -72,6 +75,12 @@ enum class WaitReason : std::uint8_t {
   quota = 5,         // cannot be preempted, and its project's or department's quota is used up
   promised = 6,      // has its place, as soon as others have left it
   start_failed = 7,  // a node could not start it; it is tried again after a pause
+  held_by_user = 8,
+  held_by_admin = 9,
+  dependency = 10,        // others have to start or end before
+  dependency_never = 11,  // and they did so in a way that never lets it start
+  begin_time = 12,        // it shall not start before a date
+  array_limit = 13,       // as many tasks of its array run as may at a time
 };
 std::string_view name_of(WaitReason reason);
 
@@ -144,8 +153,11 @@ struct JobSpec {
   Box<TopologyRequest> topology;        // how close together; the same
   SharedText image;                     // that it runs in; "": on the node itself
   Box<ServiceWish> service;             // the ports that it listens on; hardly any job does
+  Box<JobRules> rules;                  // when it may start, and more that hardly any job says
 
   bool is_elastic() const { return node_count_max > 0; }
+  /// It stands for many jobs, of which it is none itself.
+  bool is_array() const { return !rules->array.tasks.empty(); }
   /// On each node of an elastic job.
   std::uint32_t tasks_per_node() const { return task_count / node_count; }
   /// As it is for this kind: never by_kind.
@@ -175,13 +187,14 @@ struct JobSpec {
     return std::tie(m.name, m.project, m.kind, m.task_count, m.node_count, m.task, m.node,
                     m.time_limit_seconds, m.requeue, m.queue, m.priority, m.preemptibility,
                     m.signal, m.signal_seconds, m.grace_seconds, wish_of(m), m.node_count_max,
-                    topology_of(m), m.background, m.image, service_of(m));
+                    topology_of(m), m.background, m.image, service_of(m), rules_of(m));
   }
   /// Told when all fields have been read.
   void decoded() {
     nodes.tidy();
     topology.tidy();
     service.tidy();
+    rules.tidy();
   }
 
  private:
@@ -191,6 +204,8 @@ struct JobSpec {
   static TopologyRequest& topology_of(JobSpec& spec) { return spec.topology.edit(); }
   static const ServiceWish& service_of(const JobSpec& spec) { return *spec.service; }
   static ServiceWish& service_of(JobSpec& spec) { return spec.service.edit(); }
+  static const JobRules& rules_of(const JobSpec& spec) { return *spec.rules; }
+  static JobRules& rules_of(JobSpec& spec) { return spec.rules.edit(); }
 };
 
 /// A soft and a hard limit as setrlimit takes them; all-ones is unlimited.
@@ -274,6 +289,7 @@ enum class EndCause : std::uint8_t {
   gpu_failed = 7,     // a GPU of it broke, not by its own doing; `detail` says which
   idle = 8,           // its GPUs were idle for longer than its project allows
   gpu_error = 9,      // its own work made a GPU report an error; `detail` says which
+  deadline = 10,      // the date by which it should have been over has come
 };
 
 /// A process of a node. Numbers come back, so when it was started belongs to its name.
@@ -318,8 +334,26 @@ struct LastRun {
   std::string start_failure;            // the latest: on which node, and why
   // Which image its name meant when it first ran, kept for all its runs; "": none, or not yet.
   std::string image_digest;
+  WallTime saved;              // it last said that its work is safe; never: not in this run
+  bool limit_changed = false;  // since it was launched: its nodes have to be told
 
   friend bool operator==(const LastRun&, const LastRun&) = default;
+};
+
+/// Who keeps a job from starting.
+enum class Hold : std::uint8_t { none = 0, user = 1, admin = 2 };
+
+/// What somebody asked for while it ran: done when its parts have ended.
+enum class AfterEnd : std::uint8_t { nothing = 0, requeue = 1, suspend = 2 };
+
+/// How a job belongs to an array.
+struct ArrayPlace {
+  JobId of;                 // the array that it is a task of; none: it is not
+  std::uint32_t index = 0;  // as which task
+  IndexSet cancelled;       // of an array: tasks that never start
+
+  friend bool operator==(const ArrayPlace&, const ArrayPlace&) = default;
+  static auto fields(auto& m) { return std::tie(m.of, m.index, m.cancelled); }
 };
 
 /// A job as the controller keeps it, in memory and in the store.
@@ -333,9 +367,14 @@ struct Job {
   std::uint32_t restarts = 0;
   std::uint32_t preemptions = 0;     // of those
   std::uint32_t start_failures = 0;  // of those, since it last ran: its nodes could not start it
+  std::uint32_t asked_restarts = 0;  // of those: somebody asked for it, or --retries did
+  std::uint32_t failures = 0;        // of those: it failed by itself
+  Hold hold = Hold::none;
+  AfterEnd after_end = AfterEnd::nothing;
   WallTime submit_time;
   WallTime end_time;
   Box<LastRun> last;  // the present run, or the latest
+  Box<ArrayPlace> array;
 
   /// Of its part on a node.
   RunId run(const NodePart& part) const { return {id, restarts, part.growth}; }
@@ -346,14 +385,20 @@ struct Job {
                     m.end_time, last.placement, last.nodes, last.started, last.end,
                     m.cancel_requested, last.elapsed_ms, m.mode, last.tasks_per_node, m.preemptions,
                     last.displaced, m.start_failures, last.start_failed_on, last.start_failure,
-                    last.growths, last.image_digest);
+                    last.growths, last.image_digest, m.asked_restarts, m.failures, m.hold,
+                    m.after_end, array_of(m), last.saved, last.limit_changed);
   }
   /// Told when all fields have been read.
-  void decoded() { last.tidy(); }
+  void decoded() {
+    last.tidy();
+    array.tidy();
+  }
 
  private:
   static const LastRun& last_of(const Job& job) { return *job.last; }
   static LastRun& last_of(Job& job) { return job.last.edit(); }
+  static const ArrayPlace& array_of(const Job& job) { return *job.array; }
+  static ArrayPlace& array_of(Job& job) { return job.array.edit(); }
 };
 
 /// A job for people: rqueue and its --json.
@@ -384,14 +429,32 @@ struct JobView {
   WallTime idle_since;            // of a running job: all of its GPUs are idle; never: they are not
   std::string image_digest;       // which image its name meant; "": none, or it has not run yet
   std::vector<std::string> urls;  // of a job with --url: where its ports are to be found
+  ArrayPlace array;
+  IndexSet waiting;  // of an array: tasks that have not started
+  Hold hold = Hold::none;
+  std::uint32_t failures = 0;
+  WallTime saved;
 
   friend bool operator==(const JobView&, const JobView&) = default;
   static auto fields(auto& m) {
     return std::tie(m.id, m.spec, m.owner, m.state, m.restarts, m.gpu_count, m.nodes, m.submit_time,
                     m.start_time, m.end_time, m.exit_code, m.exit_signal, m.elapsed_ms, m.wait,
                     m.reason, m.preemptions, m.displaced, m.gpu_amount, m.expected_start,
-                    m.place_level, m.place, m.usage, m.idle_since, m.image_digest, m.urls);
+                    m.place_level, m.place, m.usage, m.idle_since, m.image_digest, m.urls, m.array,
+                    m.waiting, m.hold, m.failures, m.saved);
   }
+};
+
+/// "12", "12_3" for a task of an array, "12_[4-99%8]" for what of an array waits.
+std::string id_text(const JobView& job);
+
+/// Some tasks of an array.
+struct ArrayTasks {
+  JobId array;
+  IndexSet tasks;
+
+  friend bool operator==(const ArrayTasks&, const ArrayTasks&) = default;
+  static auto fields(auto& m) { return std::tie(m.array, m.tasks); }
 };
 
 /// Which jobs a command means. Empty fields do not restrict.
@@ -401,11 +464,13 @@ struct JobFilter {
   std::vector<std::string> projects;
   std::vector<std::string> names;
   std::vector<JobState> states;
-  bool ended_too = false;  // without it, and without states or jobs: only what has not ended
+  bool ended_too = false;         // without it, and without states or jobs: only what has not ended
+  std::vector<ArrayTasks> tasks;  // besides those of `jobs`
 
+  bool names_jobs() const { return !jobs.empty() || !tasks.empty(); }
   friend bool operator==(const JobFilter&, const JobFilter&) = default;
   static auto fields(auto& m) {
-    return std::tie(m.jobs, m.users, m.projects, m.names, m.states, m.ended_too);
+    return std::tie(m.jobs, m.users, m.projects, m.names, m.states, m.ended_too, m.tasks);
   }
 };
 

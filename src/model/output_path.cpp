@@ -22,12 +22,14 @@ std::string without_slash(std::string_view text) {
 
 }  // namespace
 
-std::string_view stdout_pattern(const JobPayload& payload) {
-  return payload.stdout_pattern.empty() ? std::string_view("rota-%j.out") : payload.stdout_pattern;
+std::string_view stdout_pattern(const JobPayload& payload, bool in_array) {
+  if (!payload.stdout_pattern.empty()) return payload.stdout_pattern;
+  return in_array ? "rota-%A_%a.out" : "rota-%j.out";
 }
 
-std::string_view stderr_pattern(const JobPayload& payload) {
-  return payload.stderr_pattern.empty() ? stdout_pattern(payload) : payload.stderr_pattern;
+std::string_view stderr_pattern(const JobPayload& payload, bool in_array) {
+  return payload.stderr_pattern.empty() ? stdout_pattern(payload, in_array)
+                                        : payload.stderr_pattern;
 }
 
 Result<std::string> output_path(std::string_view pattern, const OutputContext& context,
@@ -61,6 +63,12 @@ Result<std::string> output_path(std::string_view pattern, const OutputContext& c
       case 'r':
         path += padded(context.restart, width);
         break;
+      case 'A':
+        path += padded((context.array ? context.array : context.job).value, width);
+        break;
+      case 'a':
+        path += padded(context.index, width);
+        break;
       case 'x':
         path += without_slash(context.name);
         break;
@@ -77,7 +85,8 @@ Result<std::string> output_path(std::string_view pattern, const OutputContext& c
         return Error{
             Errc::job_invalid,
             format("unknown pattern in '{}' at column {}; known are %j (job), %x (name), %u "
-                   "(user), %N (node), %t (task), %r (restart), %%",
+                   "(user), %N (node), %t (task), %r (restart), %A (array), %a (task of the "
+                   "array), %%",
                    pattern, start + 1)};
     }
   }

@@ -14,6 +14,7 @@
 #include "model/job.h"
 #include "model/node.h"
 #include "model/project.h"
+#include "proto/messages_jobs.h"
 #include "proto/messages_node.h"
 
 namespace rota::proto {
@@ -82,14 +83,6 @@ struct CancelRequest {
   std::int32_t signal = 0;  // 0: end the job; else deliver this to its processes
   friend bool operator==(const CancelRequest&, const CancelRequest&) = default;
   static auto fields(auto& m) { return std::tie(m.request, m.filter, m.signal); }
-};
-/// One job that a request named but did not change, and why.
-struct JobRefusal {
-  JobId job;
-  std::uint16_t code = 0;  // Errc
-  std::string detail;
-  friend bool operator==(const JobRefusal&, const JobRefusal&) = default;
-  static auto fields(auto& m) { return std::tie(m.job, m.code, m.detail); }
 };
 struct CancelReply {
   static constexpr std::uint16_t number = 104;
@@ -412,6 +405,14 @@ struct RegistryLogin {
   static auto fields(auto& m) { return std::tie(m.user, m.password); }
 };
 
+/// Of a task of an array, for its variables.
+struct ArrayLaunch {
+  JobId of;  // none: it is no task of one
+  std::uint32_t index = 0;
+  std::uint32_t count = 0, first = 0, last = 0, step = 1;  // of all tasks
+  friend bool operator==(const ArrayLaunch&, const ArrayLaunch&) = default;
+  static auto fields(auto& m) { return std::tie(m.of, m.index, m.count, m.first, m.last, m.step); }
+};
 /// rctld -> rgpud: start your part of this run. Repeating it changes nothing.
 struct LaunchRun {
   static constexpr std::uint16_t number = 205;
@@ -429,12 +430,14 @@ struct LaunchRun {
   std::string image_digest;  // of an earlier run: the same image is meant; "": whatever it is now
   std::vector<Secret> secrets;  // of payload.secrets
   RegistryLogin login;          // of the owner at the image's registry
-  std::string first_host;       // where the job's first node is reached: its processes meet there
+  ArrayLaunch array;
+  std::uint32_t preemptions = 0;
+  std::string first_host;  // where the job's first node is reached: its processes meet there
   friend bool operator==(const LaunchRun&, const LaunchRun&) = default;
   static auto fields(auto& m) {
     return std::tie(m.run, m.spec, m.owner, m.part, m.gpu_uuids, m.node_index, m.nodes,
                     m.tasks_per_node, m.submit_time, m.payload, m.image_digest, m.secrets, m.login,
-                    m.first_host);
+                    m.array, m.preemptions, m.first_host);
   }
 };
 /// rctld -> rgpud: end this run: a signal, some grace, then SIGKILL. Answered by RunEnded; at once
@@ -464,6 +467,15 @@ struct SignalRun {
   std::int32_t signal = 0;
   friend bool operator==(const SignalRun&, const SignalRun&) = default;
   static auto fields(auto& m) { return std::tie(m.run, m.signal); }
+};
+/// rctld -> rgpud: the run has this time limit now, counted from its start.
+struct LimitRun {
+  static constexpr std::uint16_t number = 217;
+  static constexpr std::uint32_t size_max = small_message;
+  RunId run;
+  std::int64_t time_limit_seconds = 0;  // 0: none
+  friend bool operator==(const LimitRun&, const LimitRun&) = default;
+  static auto fields(auto& m) { return std::tie(m.run, m.time_limit_seconds); }
 };
 /// rctld -> rgpud: a line for those who read the output of this run's first task.
 struct TellRun {
@@ -591,6 +603,7 @@ using AllMessages =
                ProjectChangeReply, HealthRequest, HealthReply, GpuHealthReport, GpuHealthTaken,
                NodeChangeRequest, NodeChangeReply, HealthOrder, TellRun, TicketRequest, TicketReply,
                ExecStart, ExecStarted, ExecData, ExecControl, ExecEnd, RunProgress, SecretRequest,
-               SecretReply, UrlRequest, UrlReply, NodeImages, FetchImage>;
+               SecretReply, UrlRequest, UrlReply, NodeImages, FetchImage, JobChangeRequest,
+               JobChangeReply, SavedRequest, SavedReply, LimitRun>;
 
 }  // namespace rota::proto

@@ -23,6 +23,11 @@ constexpr std::array steps{
     Step{JobState::running, JobEvent::displaced, JobState::preempted},
     Step{JobState::preempted, JobEvent::ending, JobState::completing},
     Step{JobState::preempted, JobEvent::returned, JobState::pending},
+    Step{JobState::pending, JobEvent::suspended, JobState::suspended},
+    Step{JobState::preempted, JobEvent::suspended, JobState::suspended},
+    Step{JobState::completing, JobEvent::suspended, JobState::suspended},
+    Step{JobState::suspended, JobEvent::resumed, JobState::pending},
+    Step{JobState::pending, JobEvent::handed_out, JobState::running},
 };
 
 }  // namespace
@@ -30,8 +35,11 @@ constexpr std::array steps{
 std::optional<JobState> next_state(JobState state, JobEvent event, JobState final_state) {
   if (event == JobEvent::ended) {
     if (is_final(state) || !is_final(final_state)) return std::nullopt;
-    // A waiting job can only be cancelled; everything else passes through completing first.
-    if (state == JobState::pending && final_state == JobState::cancelled) return final_state;
+    // A job that holds nothing can only be cancelled or be too late; everything else passes through
+    // completing first.
+    const bool holds_nothing = state == JobState::pending || state == JobState::suspended;
+    const bool by_word = final_state == JobState::cancelled || final_state == JobState::deadline;
+    if (holds_nothing && by_word) return final_state;
     if (state == JobState::completing) return final_state;
     return std::nullopt;
   }
@@ -54,6 +62,8 @@ JobState final_state_of(const RunEnd& end, bool cancel_requested) {
       return JobState::failed;
     case EndCause::launch_failed:
       return JobState::launch_failed;
+    case EndCause::deadline:
+      return JobState::deadline;
     case EndCause::cancelled:
     case EndCause::node_failed:
     case EndCause::gpu_failed:

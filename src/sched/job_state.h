@@ -8,12 +8,15 @@
 namespace rota::sched {
 
 enum class JobEvent : std::uint8_t {
-  placed,     // the plan gave it resources
-  started,    // every node runs its part
-  ending,     // it is over: the parts that are left must go
-  displaced,  // it has to make way for another, and comes back
-  returned,   // every part is gone, and it may start again
-  ended,      // every part is gone, for good
+  placed,      // the plan gave it resources
+  started,     // every node runs its part
+  ending,      // it is over: the parts that are left must go
+  displaced,   // it has to make way for another, and comes back
+  returned,    // every part is gone, and it may start again
+  ended,       // every part is gone, for good
+  suspended,   // it holds nothing, and shall not start
+  resumed,     // it may again
+  handed_out,  // of an array: all of its tasks have started
 };
 
 /// What the event makes of a job in `state`; nothing if the event cannot happen there.

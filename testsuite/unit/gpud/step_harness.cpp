@@ -63,6 +63,8 @@ const char* name_of(EndCause cause) {
       return "idle";
     case EndCause::gpu_error:
       return "gpu_error";
+    case EndCause::deadline:
+      return "deadline";
   }
   return "?";
 }

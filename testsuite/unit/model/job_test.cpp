@@ -254,7 +254,8 @@ TEST(ValidatePayload, NamesTheFieldThatIsWrong) {
   EXPECT_EQ(
       payload_after([](JobPayload& p) { p.stderr_pattern = "%q"; }),
       "invalid job: the error file: unknown pattern in '%q' at column 1; known are %j (job), %x "
-      "(name), %u (user), %N (node), %t (task), %r (restart), %%");
+      "(name), %u (user), %N (node), %t (task), %r (restart), %A (array), %a (task of the array), "
+      "%%");
   EXPECT_EQ(payload_after([](JobPayload& p) { p.stdout_pattern = std::string(4097, 'x'); }),
             "invalid job: the output file has 4097 bytes, at most 4096 are allowed");
   EXPECT_EQ(payload_after([](JobPayload& p) { p.submit_host = "a\x1b"; }),

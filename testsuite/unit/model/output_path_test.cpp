@@ -51,7 +51,8 @@ TEST(OutputPath, RelativePathsStartAtTheWorkingDirectory) {
 
 TEST(OutputPath, AnUnknownLetterIsNamed) {
   const std::string known =
-      "; known are %j (job), %x (name), %u (user), %N (node), %t (task), %r (restart), %%";
+      "; known are %j (job), %x (name), %u (user), %N (node), %t (task), %r (restart), %A (array), "
+      "%a (task of the array), %%";
   EXPECT_EQ(path("/log/%q"), "unknown pattern in '/log/%q' at column 6" + known);
   EXPECT_EQ(path("/log/%"), "unknown pattern in '/log/%' at column 6" + known);
   EXPECT_EQ(path("/log/%5"), "unknown pattern in '/log/%5' at column 6" + known);

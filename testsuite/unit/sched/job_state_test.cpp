@@ -29,6 +29,30 @@ TEST(JobStateTable, Whole) {
             "CD: . . . . .\n");
 }
 
+// What people ask for: suspend, resume; and an array whose tasks have all started.
+TEST(JobStateTable, OfPeople) {
+  std::string table;
+  for (const JobState state :
+       {JobState::pending, JobState::starting, JobState::running, JobState::completing,
+        JobState::preempted, JobState::suspended, JobState::completed}) {
+    table += std::string(code_of(state)) + ":";
+    for (const JobEvent event : {JobEvent::displaced, JobEvent::suspended, JobEvent::resumed,
+                                 JobEvent::handed_out, JobEvent::ended}) {
+      const auto next = next_state(state, event, JobState::deadline);
+      table += " " + std::string(next ? code_of(*next) : ".");
+    }
+    table += "\n";
+  }
+  EXPECT_EQ(table,
+            "PD: . S . R DL\n"
+            "CF: PR . . . .\n"
+            "R: PR . . . .\n"
+            "CG: . S . . DL\n"
+            "PR: . S . . .\n"
+            "S: . . PD . DL\n"
+            "CD: . . . . .\n");
+}
+
 TEST(JobStateTable, AWaitingJobCanOnlyBeCancelled) {
   EXPECT_EQ(next_state(JobState::pending, JobEvent::ended, JobState::cancelled),
             JobState::cancelled);
