@@ -9,7 +9,9 @@ declare -gA _rota_options=(
     -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= --mps[=] -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
     -w= --nodelist= -x= --exclude= -C= --constraint= --topology= --segment= -t= --time=
     -o= --output= -e= --error= -D= --chdir= --kind= --interactive --inference --priority= --preemptible
-    --non-preemptible --preemptibility= --background --signal= --grace= --requeue --no-requeue --image= --container-image=
+    --non-preemptible --preemptibility= --background --signal= --grace= --requeue --no-requeue
+    -a= --array= --runs= --completions= --parallelism= -d= --dependency= --kill-on-invalid-dep= -b= --begin= --deadline= -H --hold --nice[=]
+    --retries= --backoff-limit= --comment= --label= --mail-type= --mail-user= --webhook= --export= --image= --container-image=
     --container-mounts= --volume= --container-workdir= --working-dir= --container-mount-home --container-writable --container-readonly
     --entrypoint --args --no-entrypoint --command --container-entrypoint --no-container-entrypoint --env= --environment= --container-env=
     --data= --pvc= --git= --git-sync= --container-name= --container-save= --shm-size= --large-shm --pull= --image-pull-policy= --local-image
@@ -53,8 +55,8 @@ declare -gA _rota_options=(
     --projects= --trace= --with= --limits= --checkpoint= --one-project --html= --json
     -v --verbose -h --help --usage -V --version"
 )
-_rota_states="PENDING STARTING RUNNING COMPLETING PREEMPTED COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL OUT_OF_MEMORY
-  LAUNCH_FAILED all"
+_rota_states="PENDING STARTING RUNNING COMPLETING PREEMPTED SUSPENDED COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL OUT_OF_MEMORY
+  LAUNCH_FAILED DEADLINE all"
 
 # Candidates from a list of words; the last part of a list with commas is what is completed.
 _rota_words() {
@@ -126,7 +128,7 @@ _rota_operand() {
     rsubmit | rrun | ralloc) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     rcancel | rlogs | rexec | rattach) _rota_words "$word" "$(_rota_jobs)" ;;
     rinfo) _rota_words "$word" "$(_rota_nodes)" ;;
-    rota) _rota_words "$word" version ping show bash cp port-forward login logout url submit run alloc queue cancel info logs exec attach share project admin secret ;;
+    rota) _rota_words "$word" version ping show hold release requeue suspend resume update checkpointed bash cp port-forward login logout url submit run alloc queue cancel info logs exec attach share project admin secret ;;
     rproject)
       if [[ ${3:-} == verb ]]; then
         _rota_words "$word" list show create update delete

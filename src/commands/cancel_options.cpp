@@ -93,14 +93,14 @@ Result<CancelOptions> cancel_options_from(const Arguments& arguments, const Me& 
                  "name the jobs: their numbers, or --name, --user, --me, --project, --state"};
   // Only ended jobs lie beyond what can be cancelled: "all" asks for nothing more.
   filter.ended_too = false;
-  if (filter.jobs.empty() && filter.users.empty() && (!me.is_root || is_empty(filter)))
+  if (!filter.names_jobs() && filter.users.empty() && (!me.is_root || is_empty(filter)))
     filter.users.push_back(me.user());
   return options;
 }
 
-int exit_code_of(const proto::CancelReply& reply) {
+int exit_code_of(const std::vector<proto::JobRefusal>& refused) {
   int code = exit_ok;
-  for (const proto::JobRefusal& refusal : reply.refused) {
+  for (const proto::JobRefusal& refusal : refused) {
     const int one = exit_code_of(static_cast<Errc>(refusal.code));
     if (code != exit_ok && code != one) return exit_error;
     code = one;

@@ -25,7 +25,7 @@ Result<CancelOptions> cancel_options_from(const Arguments& arguments, const Me& 
 
 /// What the jobs that were not changed make of the exit code: the code of all, or 1 when they
 /// differ.
-int exit_code_of(const proto::CancelReply& reply);
+int exit_code_of(const std::vector<proto::JobRefusal>& refused);
 /// "job 12: permission denied: it belongs to ada".
 std::string refusal_text(const proto::JobRefusal& refusal);
 

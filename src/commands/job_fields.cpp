@@ -62,7 +62,17 @@ void append_mean(std::string& out, const JobView& job) {
 using Out = std::string&;
 using View = const JobView&;
 constexpr auto fields = std::to_array<JobField>({
-    {'i', "id", "JOBID", [](Out out, View job) { append_number(out, job.id.value); }},
+    {'i', "id", "JOBID", [](Out out, View job) { out += id_text(job); }},
+    {'A', "job_number", "NUMBER", [](Out out, View job) { append_number(out, job.id.value); }},
+    {'F', "array_job_id", "ARRAY_JOB_ID",
+     [](Out out, View job) { append_number(out, (job.array.of ? job.array.of : job.id).value); }},
+    {'K', "array_task_id", "ARRAY_TASK_ID",
+     [](Out out, View job) {
+       if (job.array.of)
+         append_number(out, job.array.index);
+       else if (job.spec.is_array())
+         out += job.waiting.text();
+     }},
     {'j', "name", "NAME", [](Out out, View job) { out += job.spec.name; }},
     {'u', "user", "USER", [](Out out, View job) { out += job.owner.user; }},
     {'U', "uid", "UID", [](Out out, View job) { append_number(out, job.owner.uid); }},
@@ -103,6 +113,27 @@ constexpr auto fields = std::to_array<JobField>({
        append_time(out, job.expected_start ? job.expected_start : job.start_time);
      }},
     {'e', "end_time", "END_TIME", [](Out out, View job) { append_time(out, job.end_time); }},
+    {'E', "dependency", "DEPENDENCY",
+     [](Out out, View job) { out += text_of(job.spec.rules->dependencies); }},
+    {0, "begin_time", "BEGIN_TIME",
+     [](Out out, View job) { append_time(out, job.spec.rules->begin); }},
+    {0, "deadline", "DEADLINE",
+     [](Out out, View job) { append_time(out, job.spec.rules->deadline); }},
+    {'k', "comment", "COMMENT", [](Out out, View job) { out += job.spec.rules->comment; }},
+    {0, "labels", "LABELS",
+     [](Out out, View job) {
+       for (const Label& label : job.spec.rules->labels) {
+         if (&label != &job.spec.rules->labels.front()) out += ',';
+         out += label.value.empty() ? label.key : label.key + "=" + label.value;
+       }
+     }},
+    {0, "nice", "NICE", [](Out out, View job) { out += format("{}", job.spec.rules->nice); }},
+    {0, "retries", "RETRIES",
+     [](Out out, View job) {
+       if (job.spec.rules->retries > 0)
+         out += format("{}/{}", job.failures, job.spec.rules->retries);
+     }},
+    {0, "saved_time", "SAVED_TIME", [](Out out, View job) { append_time(out, job.saved); }},
     {0, "restarts", "RESTARTS", [](Out out, View job) { append_number(out, job.restarts); }},
     {0, "preemptions", "PREEMPTIONS",
      [](Out out, View job) { append_number(out, job.preemptions); }},

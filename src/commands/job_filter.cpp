@@ -39,9 +39,46 @@ Result<JobId> job_id_from(std::string_view text) {
   return JobId{*number};
 }
 
+namespace {
+
+/// "12,13_[1-3,5]" at the commas that stand in no brackets.
+std::vector<std::string> jobs_split(std::string_view text) {
+  std::vector<std::string> items(1);
+  bool in_brackets = false;
+  for (const char c : text) {
+    if (c == ',' && !in_brackets) {
+      items.emplace_back();
+      continue;
+    }
+    in_brackets = c == '[' || (in_brackets && c != ']');
+    items.back() += c;
+  }
+  return items;
+}
+
+/// "12_3" or "12_[1-5,7]".
+Result<ArrayTasks> tasks_from(std::string_view text, std::size_t line) {
+  std::string_view tasks = text.substr(line + 1);
+  if (tasks.starts_with('[') && tasks.ends_with(']')) tasks = tasks.substr(1, tasks.size() - 2);
+  ArrayTasks made;
+  ROTA_TRY(made.array, job_id_from(text.substr(0, line)));
+  auto parsed = IndexSet::parse(tasks);
+  if (!parsed) return usage(format("{}: {}", quoted(text), parsed.error().detail));
+  made.tasks = *std::move(parsed);
+  return made;
+}
+
+}  // namespace
+
 Result<void> add_jobs(std::string_view text, JobFilter& filter) {
-  ROTA_TRY(const auto items, list_from(text));
-  for (const std::string& item : items) {
+  for (const std::string& item : jobs_split(text)) {
+    if (item.empty()) return usage("an entry of the list is empty");
+    if (const std::size_t line = item.find('_'); line != std::string::npos) {
+      ROTA_TRY(filter.tasks.emplace_back(), tasks_from(item, line));
+      if (filter.tasks.size() > list_size_max)
+        return usage(format("too many jobs are named; at most {} are allowed", list_size_max));
+      continue;
+    }
     ROTA_TRY(const auto id, job_id_from(item));
     filter.jobs.push_back(id);
   }
@@ -67,11 +104,11 @@ Result<void> add_states(std::string_view text, JobFilter& filter) {
     }
     const auto state = job_state_from(item);
     if (!state)
-      return usage(
-          format("{} is no state of a job; known are PENDING, STARTING, RUNNING, "
-                 "COMPLETING, PREEMPTED, COMPLETED, FAILED, CANCELLED, TIMEOUT, NODE_FAIL, "
-                 "OUT_OF_MEMORY, LAUNCH_FAILED, their short forms, and all",
-                 quoted(item)));
+      return usage(format(
+          "{} is no state of a job; known are PENDING, STARTING, RUNNING, "
+          "COMPLETING, PREEMPTED, SUSPENDED, COMPLETED, FAILED, CANCELLED, TIMEOUT, NODE_FAIL, "
+          "OUT_OF_MEMORY, LAUNCH_FAILED, DEADLINE, their short forms, and all",
+          quoted(item)));
     filter.states.push_back(*state);
   }
   return {};

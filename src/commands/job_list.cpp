@@ -36,6 +36,8 @@ void JobListing::begin() {
 void JobListing::add(const std::vector<JobView>& jobs) {
   if (!begun_) begin();
   for (const JobView& job : jobs) {
+    // An array that is handed out says nothing that its tasks do not say, unless it is asked for.
+    if (job.spec.is_array() && job.waiting.empty() && !options_.filter.names_jobs()) continue;
     if (options_.json)
       write_job(json_, job);
     else if (options_.format)
@@ -68,7 +70,7 @@ bool WatchedJobs::is_wanted(const JobView& job) const {
   if (!filter_.states.empty())
     return std::find(filter_.states.begin(), filter_.states.end(), job.state) !=
            filter_.states.end();
-  return filter_.ended_too || !filter_.jobs.empty() || !is_final(job.state);
+  return filter_.ended_too || filter_.names_jobs() || !is_final(job.state);
 }
 
 std::vector<JobView> WatchedJobs::take(proto::QueueReply reply, int generation, MonoTime now) {

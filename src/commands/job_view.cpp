@@ -13,6 +13,7 @@ Colour colour_of(JobState state) {
     case JobState::pending:
     case JobState::starting:
     case JobState::preempted:
+    case JobState::suspended:
       return Colour::waiting;
     case JobState::running:
       return Colour::good;
@@ -58,6 +59,29 @@ void write_usage(JsonWriter& json, const JobView& job) {
   json.end_object();
 }
 
+/// When it may start, what it belongs to, and what people wrote on it.
+void write_rules(JsonWriter& json, const JobView& job) {
+  const JobRules& rules = *job.spec.rules;
+  json.field_or_null("array_job_id", bool(job.array.of) || job.spec.is_array(),
+                     job.array.of ? job.array.of.value : job.id.value);
+  json.field_or_null("array_task_id", bool(job.array.of), job.array.index);
+  json.field_or_null("array_tasks", job.spec.is_array(), text_of(rules.array));
+  json.field_or_null("array_tasks_waiting", job.spec.is_array(), job.waiting.text());
+  json.field_or_null("dependency", !rules.dependencies.all.empty(), text_of(rules.dependencies));
+  json.field_or_null("begin_time", bool(rules.begin), rfc3339(rules.begin));
+  json.field_or_null("deadline", bool(rules.deadline), rfc3339(rules.deadline));
+  json.field("held", job.hold != Hold::none);
+  json.field("nice", rules.nice);
+  json.field("retries", rules.retries);
+  json.field("failures", job.failures);
+  json.field_or_null("comment", !rules.comment.empty(), rules.comment);
+  json.key("labels");
+  json.begin_object();
+  for (const Label& label : rules.labels) json.field(label.key, label.value);
+  json.end_object();
+  json.field_or_null("saved_time", bool(job.saved), rfc3339(job.saved));
+}
+
 bool has_exit_code(const JobView& job) {
   return is_final(job.state) && job.start_time && job.exit_signal == 0;
 }
@@ -83,7 +107,7 @@ Table job_table(bool is_long) {
 }
 
 void add_row(Table& table, const JobView& job, bool is_long) {
-  table.add(fmt::format_int(job.id.value).c_str());
+  table.add(id_text(job));
   table.add(job.spec.name);
   table.add(job.owner.user);
   table.add(job.spec.project);
@@ -179,6 +203,7 @@ void write_job(JsonWriter& json, const JobView& job) {
   json.begin_array();
   for (const std::string& url : job.urls) json.value(url);
   json.end_array();
+  write_rules(json, job);
   json.end_object();
 }
 

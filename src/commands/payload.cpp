@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -123,6 +124,42 @@ std::vector<std::string> environment_of(std::span<const char* const> environment
     if (equals != 0 && equals != std::string_view::npos) variables.emplace_back(variable);
   }
   return variables;
+}
+
+/// Without any a job still has to find its programs and its home.
+constexpr std::array<std::string_view, 5> always_exported{"HOME", "LOGNAME", "PATH", "SHELL",
+                                                          "USER"};
+
+Result<void> keep_exported(std::string_view list, std::vector<std::string>& environment) {
+  std::vector<std::string_view> kept(always_exported.begin(), always_exported.end());
+  std::vector<std::string> added;
+  bool all = false;
+  for (std::string_view rest = list;;) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view word = rest.substr(0, comma);
+    if (word.empty() || word.front() == '=')
+      return Error{Errc::usage,
+                   "--export: a name is missing; write ALL, NONE, or NAME[=VALUE],..."};
+    if (word == "ALL")
+      all = true;
+    else if (word.find('=') != std::string_view::npos)
+      added.emplace_back(word);
+    else if (word != "NONE")
+      kept.push_back(word);
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  const auto name_of = [](std::string_view variable) {
+    return variable.substr(0, variable.find('='));
+  };
+  std::erase_if(environment, [&](const std::string& variable) {
+    const std::string_view name = name_of(variable);
+    const bool is_replaced = std::ranges::any_of(
+        added, [&](const std::string& other) { return name_of(other) == name; });
+    return is_replaced || (!all && std::ranges::find(kept, name) == kept.end());
+  });
+  environment.insert(environment.end(), added.begin(), added.end());
+  return {};
 }
 
 Result<void> take_surroundings(std::string_view directory, JobPayload& payload) {

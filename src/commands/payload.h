@@ -29,6 +29,8 @@ std::string absolute_path(std::string_view path, std::string_view directory);
 
 /// What the submitting process has: environment, working directory, umask, limits, host name.
 /// `directory` is the user's choice; "": this one.
+/// Keeps of the variables what --export names: ALL, NONE, names, and NAME=VALUE besides.
+Result<void> keep_exported(std::string_view list, std::vector<std::string>& environment);
 Result<void> take_surroundings(std::string_view directory, JobPayload& payload);
 
 /// NAME=value entries of `environment`; others cannot be set again and are left out.

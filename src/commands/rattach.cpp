@@ -3,6 +3,7 @@
 
 #include "commands/exec_client.h"
 #include "commands/exit_code.h"
+#include "commands/job_change.h"
 #include "commands/job_filter.h"
 #include "commands/log_read.h"
 #include "commands/program.h"
@@ -62,7 +63,7 @@ Result<int> attach(Program& program, Arguments arguments) {
   if (arguments.operands.size() != 1)
     return Error{Errc::usage,
                  format("one job number is needed, {} were given", arguments.operands.size())};
-  ROTA_TRY(options.job, job_id_from(arguments.operands.front()));
+  ROTA_TRY(options.job, job_named(program, arguments.operands.front()));
   ROTA_TRY(const auto controller, controller_options(program));
   program.note(format("the controller is {}", controller.address));
   return run_to_end(attach_or_follow(program, controller, options));

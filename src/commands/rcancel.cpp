@@ -26,7 +26,7 @@ Result<int> cancel(Program& program, Arguments arguments) {
                       options.signal == 0 ? "are being ended" : "were sent the signal"));
   if (!options.quiet)
     for (const proto::JobRefusal& refusal : reply.refused) program.say(refusal_text(refusal));
-  return exit_code_of(reply);
+  return exit_code_of(reply.refused);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "commands/exec_client.h"
 #include "commands/exit_code.h"
+#include "commands/job_change.h"
 #include "commands/job_filter.h"
 #include "commands/output.h"
 #include "commands/program.h"
@@ -67,7 +68,7 @@ Result<void> apply(const Given& given, ExecOptions& options) {
 Result<int> exec(Program& program, Arguments arguments) {
   if (arguments.operands.empty()) return Error{Errc::usage, "in which job? Its number is needed"};
   ExecOptions options;
-  ROTA_TRY(options.job, job_id_from(arguments.operands.front()));
+  ROTA_TRY(options.job, job_named(program, arguments.operands.front()));
   const std::vector<std::string> rest(arguments.operands.begin() + 1, arguments.operands.end());
   Arguments behind;
   if (const auto bad = parse_words(command, rest, behind)) return Error{Errc::usage, bad->what};

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "commands/exit_code.h"
-#include "commands/job_filter.h"
+#include "commands/job_change.h"
 #include "commands/log_lines.h"
 #include "commands/log_read.h"
 #include "commands/program.h"
@@ -48,7 +48,7 @@ Result<std::uint64_t> number_from(const Given& given, std::uint64_t max) {
   return number;
 }
 
-Result<LogOptions> options_from(const Arguments& arguments) {
+Result<LogOptions> options_from(const Program& program, const Arguments& arguments) {
   LogOptions options;
   for (const Given& given : arguments.options) {
     if (given.option->id == id_follow) options.follow = true;
@@ -71,12 +71,12 @@ Result<LogOptions> options_from(const Arguments& arguments) {
   if (arguments.operands.size() != 1)
     return Error{Errc::usage,
                  format("one job number is needed, {} were given", arguments.operands.size())};
-  ROTA_TRY(options.job, job_id_from(arguments.operands.front()));
+  ROTA_TRY(options.job, job_named(program, arguments.operands.front()));
   return options;
 }
 
 Result<int> logs(Program& program, Arguments arguments) {
-  ROTA_TRY(const auto options, options_from(arguments));
+  ROTA_TRY(const auto options, options_from(program, arguments));
   ROTA_TRY(const auto controller, controller_options(program));
   program.note(format("the controller is {}", controller.address));
   ROTA_TRY(const bool was_known, run_to_end(print_log(controller, options)));

@@ -12,6 +12,7 @@
 #include "commands/copy.h"
 #include "commands/exit_code.h"
 #include "commands/forward.h"
+#include "commands/job_change.h"
 #include "commands/job_filter.h"
 #include "commands/job_list.h"
 #include "commands/job_view.h"
@@ -46,10 +47,13 @@ constexpr auto table = std::to_array<Option>({
     version_option,
 });
 
-constexpr std::array<std::string_view, 10> synopses{
+constexpr std::array<std::string_view, 13> synopses{
     "[OPTION...] version",
     "[OPTION...] ping",
     "[OPTION...] show job JOB...",
+    "[OPTION...] hold|release|requeue|suspend|resume JOB...",
+    "[OPTION...] update job JOB... KEY=VALUE...",
+    "[OPTION...] checkpointed [JOB]",
     "[OPTION...] bash JOB",
     "[OPTION...] cp JOB:PATH PATH | PATH JOB:PATH",
     "[OPTION...] port-forward JOB [HERE:]THERE...",
@@ -64,7 +68,8 @@ constexpr Command command{
     .synopses = synopses,
     .summary =
         "Show the version, ask whether the controller is there, show all that is known of a job, "
-        "open a shell in it, copy files, forward ports, give its address for a browser, keep "
+        "hold, release, requeue, suspend, resume or change it, say that its work is saved, open a "
+        "shell in it, copy files, forward ports, give its address for a browser, keep "
         "logins "
         "to registries, or run one of the other commands.",
     .options = table,
@@ -75,9 +80,10 @@ constexpr auto sisters =
     std::to_array<std::string_view>({"submit", "run", "alloc", "queue", "cancel", "info", "logs",
                                      "exec", "attach", "share", "project", "admin", "secret"});
 constexpr auto verbs = std::to_array<std::string_view>(
-    {"version", "ping",   "show",  "bash",    "cp",    "port-forward", "login", "logout",
-     "url",     "submit", "run",   "alloc",   "queue", "cancel",       "info",  "logs",
-     "exec",    "attach", "share", "project", "admin", "secret"});
+    {"version", "ping",         "show",    "hold",  "release",      "requeue", "suspend", "resume",
+     "update",  "checkpointed", "bash",    "cp",    "port-forward", "login",   "logout",  "url",
+     "submit",  "run",          "alloc",   "queue", "cancel",       "info",    "logs",    "exec",
+     "attach",  "share",        "project", "admin", "secret"});
 
 /// "/usr/bin/rqueue" when this program is /usr/bin/rota.
 Result<std::string> sister_path(std::string_view verb) {
@@ -204,7 +210,7 @@ Result<int> forward(const Program& program, const std::vector<std::string>& word
                     ForwardOptions options) {
   if (words.size() < 2)
     return Error{Errc::usage, "port-forward needs a job and ports: 'port-forward 12 8888:80'"};
-  ROTA_TRY(options.job, job_id_from(words.front()));
+  ROTA_TRY(options.job, job_named(program, words.front()));
   for (std::size_t i = 1; i < words.size(); ++i) {
     ROTA_TRY(const auto port, forward_port_from(words[i]));
     options.ports.push_back(port);
@@ -218,7 +224,7 @@ Result<int> url(const Program& program, const std::vector<std::string>& words, s
   if (words.size() != 1)
     return Error{Errc::usage, format("one job number is needed, {} were given", words.size())};
   proto::UrlRequest request;
-  ROTA_TRY(request.job, job_id_from(words.front()));
+  ROTA_TRY(request.job, job_named(program, words.front()));
   request.port = port;
   ROTA_TRY(const auto controller, controller_options(program));
   ROTA_TRY(const auto reply, ask<proto::UrlReply>(controller, request));
@@ -266,8 +272,8 @@ Result<int> run_verb(Program& program, Arguments arguments) {
   Command with_words = command;
   with_words.options_anywhere = verb == "url";
   if (const auto bad = parse_words(with_words, rest, behind)) return Error{Errc::usage, bad->what};
-  const bool has_arguments =
-      verb == "show" || verb == "cp" || verb == "port-forward" || verb == "url";
+  const bool has_arguments = is_change(verb) || verb == "checkpointed" || verb == "show" ||
+                             verb == "cp" || verb == "port-forward" || verb == "url";
   if (!behind.operands.empty() && !has_arguments)
     return Error{Errc::usage, format("{} takes no arguments", verb)};
   bool as_json = false;
@@ -288,6 +294,8 @@ Result<int> run_verb(Program& program, Arguments arguments) {
       forwarding.task = static_cast<std::uint32_t>(*task);
     }
   }
+  if (is_change(verb)) return change_jobs(program, verb, behind.operands);
+  if (verb == "checkpointed") return tell_saved(program, behind.operands);
   if (verb == "cp") return copy(program, behind.operands, forwarding.task);
   if (verb == "port-forward") return forward(program, behind.operands, std::move(forwarding));
   if (verb == "url") return url(program, behind.operands, port, as_json);

@@ -86,6 +86,8 @@ Result<Submission> submission_from(const Program& program, Arguments arguments) 
   proto::SubmitRequest& request = submission.request;
   ROTA_TRY(request.spec, job_spec_from(submission.options, default_name));
   ROTA_CHECK(take_surroundings(submission.options.directory, request.payload));
+  if (submission.options.exported)
+    ROTA_CHECK(keep_exported(*submission.options.exported, request.payload.environment));
   ROTA_CHECK(
       take_container(submission.options.container, submission.options.sources, request.payload));
   request.payload.secrets = submission.options.secrets;

@@ -6,9 +6,11 @@
 
 #include "commands/container_options.h"
 #include "commands/gpu_options.h"
+#include "commands/rule_options.h"
 #include "commands/secret_options.h"
 #include "commands/service_options.h"
 #include "commands/signals.h"
+#include "common/clock.h"
 #include "common/escape.h"
 #include "common/format.h"
 #include "common/units.h"
@@ -57,6 +59,7 @@ enum : int {
   id_secret,
   id_port,
   id_url,
+  id_export,
   id_external_url,
   id_wrap,
   id_wait,
@@ -130,11 +133,37 @@ constexpr auto table = std::to_array<Option>({
     {id_background, 0, "background", "",
      "only fills gaps: charged to no quota, and gives way to every other job", job},
     {id_signal, 0, "signal", "SIGNAL[@TIME]",
-     "tells the job that it has to make way, and TIME before its limit; default: TERM", job},
+     "tells the job that it has to make way, and TIME before its limit; default: TERM; with "
+     "B: before it only the script hears the latter",
+     job},
     {id_grace, 0, "grace", "TIME",
      "time from that signal to its end when it has to make way; default: the project's", job},
     {id_requeue, 0, "requeue", "", "start the job again when its node fails (default)", job},
     {id_no_requeue, 0, "no-requeue", "", "never start the job a second time", job},
+    {id_array, 'a', "array", "TASKS[%N]",
+     "many jobs alike: 0-99, 1,3,5 or 0-15:4; at most N of them at a time", job},
+    {id_runs, 0, "runs", "N", "an array is over when N of its tasks have ended well", job,
+     "completions"},
+    {id_parallelism, 0, "parallelism", "N", "at most N tasks of an array at a time", job},
+    {id_dependency, 'd', "dependency", "LIST",
+     "starts after other jobs: afterok:12, afterany:12:13, after:12+5, singleton, ...", job},
+    {id_kill_on_invalid, 0, "kill-on-invalid-dep", "yes|no",
+     "cancel the job when its dependency can no longer come true; default: no", job},
+    {id_begin, 'b', "begin", "DATE", "does not start before: 16:00, tomorrow, now+2hours, ...",
+     job},
+    {id_deadline, 0, "deadline", "DATE", "is ended, or never started, at this date", job},
+    {id_hold, 'H', "hold", "", "does not start before 'rota release'", job},
+    {id_nice, 0, "nice", "[N]", "so much below its priority; default: 100", job},
+    {id_retries, 0, "retries", "N", "start the job again up to N times when it fails", job,
+     "backoff-limit"},
+    {id_comment, 0, "comment", "TEXT", "for people", job},
+    {id_label, 0, "label", "KEY=VALUE", "to find it by; may be repeated", job},
+    {id_mail_type, 0, "mail-type", "LIST", "mail at BEGIN, END, FAIL, REQUEUE, ...; ALL, NONE",
+     job},
+    {id_mail_user, 0, "mail-user", "ADDRESS", "who gets it; default: you", job},
+    {id_webhook, 0, "webhook", "URL", "told of the same events; default: END and FAIL", job},
+    {id_export, 0, "export", "LIST",
+     "of your variables the job gets: ALL (default), NONE, or names, and NAME=VALUE", job},
     {id_image, 0, "image", "IMAGE", "container image that the job runs in: registry/name:tag", job,
      "container-image"},
     {id_mounts, 0, "container-mounts", "LIST",
@@ -353,9 +382,11 @@ std::int32_t seconds_within(Duration time, std::int32_t max) {
   return static_cast<std::int32_t>(std::min<std::int64_t>(seconds, std::int64_t{max} + 1));
 }
 
-/// "USR1" or "USR1@120": Slurm's form, for the whole job.
+/// "USR1" or "USR1@120": Slurm's form, for the whole job; "B:USR1@120" for the script alone.
 Result<void> apply_signal(const Given& given, SubmitOptions& options) {
-  const std::string_view text = given.value;
+  std::string_view text = given.value;
+  options.rules.signal_batch_only = text.starts_with("B:");
+  if (options.rules.signal_batch_only) text.remove_prefix(2);
   const auto at = text.find('@');
   auto signal = signal_from(text.substr(0, at));
   if (!signal) return bad_value(given, signal.error().detail);
@@ -444,7 +475,11 @@ Result<void> apply_wish(const Given& given, NodeWish& wish) {
 const Command& submit_command() { return command; }
 
 Result<void> apply(const Given& given, SubmitOptions& options) {
+  if (is_rule(*given.option)) return apply_rule(given, options.rules, wall_now());
   switch (given.option->id) {
+    case id_export:
+      options.exported = given.value;
+      return {};
     case id_name:
     case id_project:
     case id_queue:
@@ -575,6 +610,7 @@ Result<JobSpec> job_spec_from(const SubmitOptions& options, std::string_view def
   if (options.segment > 0) spec.topology.edit().segment = options.segment;
   spec.image = options.image;
   if (options.service != ServiceWish{}) spec.service.edit() = options.service;
+  if (options.rules != JobRules{}) spec.rules.edit() = options.rules;
   ROTA_CHECK(resolve_shape(options.shape, spec));
   // What the controller would refuse as a bad job is here a mistake in the options.
   if (auto valid = validate(spec); !valid) return Error{Errc::usage, valid.error().detail};

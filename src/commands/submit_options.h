@@ -39,6 +39,8 @@ struct SubmitOptions {
   ContainerSources sources;
   std::vector<SecretUse> secrets;
   ServiceWish service;
+  JobRules rules;
+  std::optional<std::string> exported;  // --export
   bool parsable = false;
   bool json = false;
   bool wait = false;

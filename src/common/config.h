@@ -140,6 +140,12 @@ struct Config {
   std::uint64_t proxy_connections_max = 4096;
   std::uint64_t proxy_user_connections_max = 256;
 
+  std::string notify_sendmail = "/usr/sbin/sendmail";
+  std::string notify_from = "rota";
+  std::string notify_curl = "/usr/bin/curl";
+  std::string notify_webhooks;
+  Duration notify_limit = std::chrono::seconds(30);
+
   std::string log_file;
   std::string log_level = "info";
 };

@@ -49,6 +49,16 @@ Result<void> is_not_empty(std::string_view text) {
   return {};
 }
 
+Result<void> is_mail_address(std::string_view text) {
+  const bool good =
+      !text.empty() && text.front() != '-' && std::all_of(text.begin(), text.end(), [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+               std::string_view("@._+-").find(c) != std::string_view::npos;
+      });
+  if (!good) return must("must be a mail address: name or name@host");
+  return {};
+}
+
 Result<void> is_path(std::string_view text) {
   if (text.empty() || text.front() != '/')
     return must("must be an absolute path, such as /var/lib/rota");
@@ -462,6 +472,19 @@ constexpr std::array table{
     Row{{"proxy.user_connections_max", "number", "256",
          "Of these, those of one user, and of one address that has not shown a token"},
         NumberMember{&Config::proxy_user_connections_max, 1, 100'000}},
+
+    Row{{"notify.sendmail", "string", "/usr/sbin/sendmail",
+         "Program that takes mails for owners of jobs; '' for none"},
+        TextMember{&Config::notify_sendmail, is_path_or_empty}},
+    Row{{"notify.from", "string", "rota", "Who those mails are from"},
+        TextMember{&Config::notify_from, is_mail_address}},
+    Row{{"notify.curl", "string", "/usr/bin/curl", "Program that calls webhooks; '' for none"},
+        TextMember{&Config::notify_curl, is_path_or_empty}},
+    Row{{"notify.webhooks", "string", "''",
+         "What webhooks of jobs may begin with, with blanks between; '' allows none"},
+        TextMember{&Config::notify_webhooks}},
+    Row{{"notify.limit", "duration", "30s", "How long each of these programs may take"},
+        DurationMember{&Config::notify_limit, 1s, 1h}},
 
     Row{{"log.file", "string", "''", "File the daemon appends to; '' is standard error"},
         TextMember{&Config::log_file, is_log_file}},

@@ -63,7 +63,8 @@ Controller::Controller(asio::io_context& io, Config config, std::unique_ptr<Stor
       pool_(2),
       config_(std::move(config)),
       store_(std::move(store)),
-      vault_(config_.controller_state_dir + "/secret.key") {}
+      vault_(config_.controller_state_dir + "/secret.key"),
+      post_(config_) {}
 
 Result<std::uint16_t> Controller::start() {
   up_since_ = wall_now();

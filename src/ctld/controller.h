@@ -12,6 +12,7 @@
 #include "common/config.h"
 #include "ctld/engine.h"
 #include "ctld/nodes.h"
+#include "ctld/post.h"
 #include "ctld/store/store.h"
 #include "ctld/users.h"
 #include "ctld/vault.h"
@@ -92,6 +93,7 @@ class Controller {
   NodeLinks links_;
   Watchers watchers_;
   UserCache users_;
+  Post post_;
   std::vector<Answer> answers_;
   std::string trouble_;
   std::string url_key_;

@@ -85,6 +85,7 @@ net::awaitable<void> Controller::pump() {
       answer.connection->send_frame(answer.type, answer.call, answer.flags, std::move(answer.body));
     deliver(effects.orders, *rows);
     for (const std::string& note : effects.notes) log::info("{}", note);
+    for (const Notice& notice : effects.notices) post_.send(notice);
     for (const NodeId id : effects.silent) links_.close(id, "the node does not answer");
     for (const auto& each : news) tell(each);
   }
@@ -119,7 +120,8 @@ void Controller::deliver(const std::vector<NodeOrder>& orders, const std::vector
 
 Result<void> Controller::deliver_launch(const NodeLink& link, proto::LaunchRun launch,
                                         const Payloads& fresh) {
-  ROTA_TRY(launch.payload, payload_of(launch.run.job, fresh));
+  // All tasks of an array have that of the array.
+  ROTA_TRY(launch.payload, payload_of(launch.array.of ? launch.array.of : launch.run.job, fresh));
   ROTA_CHECK(add_secrets(*store_, vault_, launch));
   set_door_variables(config_.proxy_url, launch.run.job, *launch.spec.service,
                      launch.payload.environment);

@@ -60,24 +60,35 @@ Engine::Engine(EngineSettings settings, Snapshot snapshot, Now now)
   scheduler_.set_org(org_.org());
   usage_.set_org(org_.org(), now);
   for (auto& stored : snapshot.jobs) {
-    Job& job = jobs_.emplace(stored.id, std::move(stored)).first->second;
+    const Job& job = jobs_.emplace(stored.id, std::move(stored)).first->second;
     job_last_ = std::max(job_last_, job.id);
-    if (is_final(job.state)) {
-      ended_.push_back(job.id);
-      continue;
-    }
-    ++live_count_;
-    if (job.state == JobState::pending)
-      wait(job, now);
-    else
-      scheduler_.add_holding(job, is_ending(job.state), seconds_of(now));
-    for (const NodePart& part : job.last->placement) {
-      nodes_.at(part.node).jobs.emplace(job.id, std::nullopt);
-      usage_.resume(job.spec.project, job.owner.user, counted(job, part), now);
-    }
+    if (!is_final(job.state) && job.spec.is_array()) adopt_array(job);
   }
+  adopt_tasks(snapshot.ended_tasks);
+  // Whoever waits for others must find them.
+  std::vector<JobId> ids;
+  for (const auto& [id, job] : jobs_) ids.push_back(id);
+  for (const JobId id : ids) adopt(jobs_.at(id), now);
   rank_users(now);
   recall(snapshot.past, now);
+}
+
+/// A job of a former controller.
+void Engine::adopt(Job& job, Now now) {
+  if (is_final(job.state)) {
+    ended_.push_back(job.id);
+    return;
+  }
+  ++live_count_;
+  if (job.state == JobState::pending) return wait(job, now);
+  if (job.spec.rules->deadline) deadlines_.insert({job.spec.rules->deadline, job.id});
+  if (job.state == JobState::suspended || job.spec.is_array()) return;
+  mark_time(job, now);
+  scheduler_.add_holding(job, is_ending(job.state), seconds_of(now));
+  for (const NodePart& part : job.last->placement) {
+    nodes_.at(part.node).jobs.emplace(job.id, std::nullopt);
+    usage_.resume(job.spec.project, job.owner.user, counted(job, part), now);
+  }
 }
 
 /// What projects held before this controller began, for fairness over time. How large the cluster
@@ -106,14 +117,6 @@ void Engine::recall(const std::vector<PastRun>& past, Now now) {
   scheduler_.add_past_capacity(total, first, seconds_of(now));
 }
 
-void Engine::wait(Job& job, Now now) {
-  ++waiting_count_;
-  if (job.start_failures > 0) return rest(job, now);
-  if (!job.last->start_failed_on.empty()) return avoid(job, now);
-  scheduler_.add_waiting(job, seconds_of(now));
-  plan_needed_ = true;
-}
-
 Result<void> Engine::admit(const Owner& owner, const std::vector<std::string>& groups,
                            JobSpec& spec) const {
   ROTA_CHECK(validate(spec));
@@ -121,6 +124,8 @@ Result<void> Engine::admit(const Owner& owner, const std::vector<std::string>& g
     return Error{Errc::denied, "jobs as root are not allowed here (jobs.root_allowed)"};
   if (owner.uid != 0 && role_of({.owner = owner}) == UserRole::viewer)
     return Error{Errc::denied, format("{} has the role viewer, which submits no jobs", owner.user)};
+  if (spec.rules->nice < 0 && role_of({.owner = owner}) != UserRole::admin && owner.uid != 0)
+    return Error{Errc::denied, "only an administrator may set nice below 0"};
   if (spec.service->url && settings_.proxy_url.empty())
     return Error{
         Errc::unsupported,
@@ -152,6 +157,9 @@ Result<JobId> Engine::submit(JobSubmitted event, Now now) {
   ROTA_CHECK(validate(event.spec, event.payload));
   ROTA_CHECK(secrets_.check(event.owner.uid, event.payload.secrets));
   ROTA_CHECK(check_volumes(event.payload.container, event.spec.project));
+  ROTA_CHECK(check_dependencies(event.spec));
+  if (event.spec.is_array() && event.payload.mode == LaunchMode::hold)
+    return Error{Errc::job_invalid, "an allocation cannot be an array"};
   job_last_ = JobId{job_last_.value + 1};
   Job& job = jobs_[job_last_];
   job.id = job_last_;
@@ -159,10 +167,17 @@ Result<JobId> Engine::submit(JobSubmitted event, Now now) {
   job.spec = std::move(event.spec);
   job.owner = std::move(event.owner);
   job.submit_time = now.wall;
+  if (job.spec.rules->held) job.hold = Hold::user;
+  if (job.spec.is_array()) adopt_array(job);
+  if (const auto same = singletons_.find({job.owner.uid, job.spec.name}); same != singletons_.end())
+    same->second.insert(job.id);
   wait(job, now);
   ++live_count_;
   effects_.rows.push_back(PayloadPut{job.id, std::move(event.payload)});
   note(job);
+  const auto gate = gates_.find(job.id);
+  if (gate != gates_.end() && gate->second.why == WaitReason::dependency_never)
+    look_again(job.id, now);
   return job.id;
 }
 
@@ -174,17 +189,26 @@ void Engine::advance(Job& job, JobEvent event, JobState final_state) {
 }
 
 void Engine::schedule(Now now) {
-  if (!plan_needed_) return;
+  // Each round starts the tasks of arrays that the scheduler knows, and shows it the next.
+  constexpr int rounds_max = 16;
+  for (int round = 0; plan_needed_ && round < rounds_max; ++round) schedule_round(now);
+}
+
+void Engine::schedule_round(Now now) {
   plan_needed_ = false;
   planned_at_ = now;
   sched::Plan plan = scheduler_.plan(seconds_of(now), awaited_.empty());
+  std::set<JobId> arrays;
   for (auto& start : plan.starts) {
-    Job& job = jobs_.at(start.job);
+    const auto head = heads_.find(start.job);
+    if (head != heads_.end()) arrays.insert(head->second);
+    Job& job = head == heads_.end() ? jobs_.at(start.job) : hand_out(start.job);
     if (start.grows)
       grow(job, std::move(start.placement), now);
     else
       this->start(job, std::move(start.placement), now);
   }
+  for (const JobId id : arrays) begin_array(id, now);
   for (const auto& eviction : plan.evictions) {
     Job& job = jobs_.at(eviction.job);
     if (eviction.nodes.empty())
@@ -237,6 +261,13 @@ void Engine::order_launch(const Job& job, const NodePart& part) {
   launch.tasks_per_node = job.last->tasks_per_node;
   launch.submit_time = job.submit_time;
   launch.image_digest = job.last->image_digest;
+  launch.preemptions = job.preemptions;
+  if (job.array->of) {
+    const ArrayWish& array = jobs_.at(job.array->of).spec.rules->array;
+    launch.array = {
+        job.array->of,       job.array->index,   static_cast<std::uint32_t>(array.tasks.size()),
+        array.tasks.front(), array.tasks.back(), array.step};
+  }
   launch.first_host = nodes_.at(job.last->nodes.front()).identity.host();
   order(part.node, std::move(launch));
 }
@@ -314,12 +345,18 @@ void Engine::finish(Job& job, Now now) {
   run_usage_.erase(job.id);
   idle_.erase(job.id);
   progress_.erase(job.id);
-  const bool displaced = job.state == JobState::preempted && job.spec.requeue;
+  const bool displaced =
+      job.state == JobState::preempted && (job.spec.requeue || job.after_end != AfterEnd::nothing);
   const bool start_failed = sched::start_failed_by_node(*job.last->end);
   if (start_failed) ++job.start_failures;
   if (displaced || (sched::lost_by_node(*job.last->end, job.cancel_requested) && job.spec.requeue &&
-                    job.restarts - job.preemptions < settings_.restarts_max))
+                    job.restarts - job.preemptions - job.asked_restarts < settings_.restarts_max))
     return return_to_queue(job, now);
+  if (is_retried(job)) {
+    ++job.failures;
+    ++job.asked_restarts;
+    return return_to_queue(job, now);
+  }
   if (start_failed) job.last.edit().end->detail = start_failure_text(job);
   JobState final_state = sched::final_state_of(*job.last->end, job.cancel_requested);
   if (job.state == JobState::preempted) {  // it may not start a second time
@@ -329,20 +366,28 @@ void Engine::finish(Job& job, Now now) {
     final_state = JobState::cancelled;
   }
   advance(job, JobEvent::ended, final_state);
-  job.end_time = now.wall;
-  --live_count_;
-  ended_.push_back(job.id);
+  bury(job, now);
+}
+
+/// It failed by itself, and may try again.
+bool Engine::is_retried(const Job& job) const {
+  if (job.state != JobState::completing || job.cancel_requested ||
+      job.failures >= job.spec.rules->retries)
+    return false;
+  const JobState state = sched::final_state_of(*job.last->end, false);
+  return state == JobState::failed || state == JobState::out_of_memory;
 }
 
 /// What is known of this run goes, except what the next one has to know.
 void Engine::return_to_queue(Job& job, Now now) {
   const bool displaced = job.state == JobState::preempted;
-  advance(job, JobEvent::returned);
+  const AfterEnd after = std::exchange(job.after_end, AfterEnd::nothing);
+  advance(job, after == AfterEnd::suspend ? JobEvent::suspended : JobEvent::returned);
   ++job.restarts;
   LastRun before = std::move(job.last.edit());
   job.last.reset();
   if (displaced) {
-    ++job.preemptions;
+    ++(after == AfterEnd::nothing ? job.preemptions : job.asked_restarts);
     job.last.edit().displaced = std::move(before.displaced);
   }
   if (job.start_failures > 0 || !before.start_failed_on.empty()) {
@@ -350,16 +395,54 @@ void Engine::return_to_queue(Job& job, Now now) {
     job.last.edit().start_failure = std::move(before.start_failure);
   }
   if (!before.image_digest.empty()) job.last.edit().image_digest = std::move(before.image_digest);
-  wait(job, now);
+  if (job.state == JobState::pending) wait(job, now);
+  tell_people(job, mail_requeue);
 }
 
-std::vector<JobId> Engine::select(const JobFilter& filter,
-                                  std::vector<proto::JobRefusal>& refused) const {
-  std::vector<JobId> selected;
-  if (filter.jobs.empty()) {
+std::optional<JobId> Engine::task_of(JobId array, std::uint32_t index) const {
+  const auto at = arrays_.find(array);
+  if (at == arrays_.end()) return std::nullopt;
+  const auto task = at->second.tasks.find(index);
+  return task == at->second.tasks.end() ? std::nullopt : std::optional(task->second);
+}
+
+/// Those of the tasks that have started, and those that have not.
+void Engine::select_tasks(const ArrayTasks& named, Selection& selection,
+                          std::vector<proto::JobRefusal>& refused) const {
+  const auto refuse = [&](Errc code, std::string detail) {
+    refused.push_back({named.array, static_cast<std::uint16_t>(code), std::move(detail)});
+  };
+  if (!named.tasks.is_sound()) return refuse(Errc::invalid_argument, "its tasks are out of order");
+  const Job* whole = find(named.array);
+  if (whole == nullptr)
+    return refuse(named.array <= job_last_ ? Errc::job_ended : Errc::no_such_job, {});
+  if (!whole->spec.is_array()) return refuse(Errc::invalid_argument, "it is no array");
+  const auto at = arrays_.find(named.array);
+  if (at == arrays_.end()) return refuse(Errc::job_ended, {});
+  const IndexSet waiting = at->second.waiting.common_with(named.tasks);
+  if (!waiting.empty()) selection.waiting.push_back({named.array, waiting});
+  IndexSet gone = named.tasks;
+  gone.erase_all(waiting);
+  for (const auto& [index, id] : at->second.tasks)
+    if (gone.erase(index)) selection.jobs.push_back(id);
+  if (gone.empty()) return;
+  IndexSet unknown = gone;
+  unknown.erase_all(whole->spec.rules->array.tasks);
+  if (!unknown.empty())
+    refuse(Errc::no_such_job, format("it has no task {}", unknown.text(40)));
+  else
+    refuse(Errc::job_ended, format("of its tasks {}", gone.text(40)));
+}
+
+Engine::Selection Engine::select(const JobFilter& filter,
+                                 std::vector<proto::JobRefusal>& refused) const {
+  Selection selection;
+  std::vector<JobId>& selected = selection.jobs;
+  for (const ArrayTasks& each : filter.tasks) select_tasks(each, selection, refused);
+  if (!filter.names_jobs()) {
     for (const auto& [id, job] : jobs_)
       if (matches(filter, job) && !is_final(job.state)) selected.push_back(id);
-    return selected;
+    return selection;
   }
   const auto refuse = [&refused](JobId id, Errc code) {
     refused.push_back({id, static_cast<std::uint16_t>(code), {}});
@@ -372,19 +455,44 @@ std::vector<JobId> Engine::select(const JobFilter& filter,
       refuse(id, Errc::job_ended);
     else if (matches(filter, *job))
       selected.push_back(id);
+    if (job != nullptr)
+      if (const auto array = arrays_.find(id); array != arrays_.end())
+        for (const auto& [index, task] : array->second.tasks)
+          if (matches(filter, jobs_.at(task))) selected.push_back(task);
   }
-  return selected;
+  std::sort(selected.begin(), selected.end());
+  selected.erase(std::unique(selected.begin(), selected.end()), selected.end());
+  return selection;
 }
 
 Result<proto::CancelReply> Engine::cancel(const Caller& caller, const JobFilter& filter, int signal,
                                           Now now) {
-  if (filter.jobs.empty() && filter.users.empty() && filter.projects.empty() &&
+  if (!filter.names_jobs() && filter.users.empty() && filter.projects.empty() &&
       filter.names.empty() && filter.states.empty())
     return Error{Errc::usage, "name the jobs: ids, or --name, --user, --project, --state"};
   if (signal < 0 || signal > 64)
     return Error{Errc::invalid_argument, format("signal {} is not 1 to 64", signal)};
   proto::CancelReply reply;
-  for (const JobId id : select(filter, reply.refused)) {
+  const Selection selection = select(filter, reply.refused);
+  for (const ArrayTasks& each : selection.waiting) {
+    Job& whole = jobs_.at(each.array);
+    auto error = check_owner(caller, whole);
+    if (!error && signal != 0)
+      error = Error{Errc::job_not_started, "a waiting job has no processes to signal"};
+    if (error) {
+      reply.refused.push_back({each.array, static_cast<std::uint16_t>(error->code), error->detail});
+      continue;
+    }
+    drop_waiting(whole, each.tasks, now);
+    settle_array(whole, now);
+    reply.done.push_back(each.array);
+  }
+  for (const JobId id : selection.jobs) {
+    // With the last of its tasks an array is over.
+    if (is_final(jobs_.at(id).state)) {
+      reply.done.push_back(id);
+      continue;
+    }
     if (auto error = cancel_one(caller, jobs_.at(id), signal, now))
       reply.refused.push_back({id, static_cast<std::uint16_t>(error->code), error->detail});
     else
@@ -394,34 +502,34 @@ Result<proto::CancelReply> Engine::cancel(const Caller& caller, const JobFilter&
 }
 
 std::optional<Error> Engine::cancel_one(const Caller& caller, Job& job, int signal, Now now) {
-  const UserRole role = role_of(caller);
-  if (role == UserRole::viewer) return Error{Errc::denied, "the role viewer only looks"};
-  if (role != UserRole::admin && caller.owner.uid != job.owner.uid)
-    return Error{Errc::denied, format("it belongs to {}", job.owner.user)};
+  if (auto error = check_owner(caller, job)) return error;
   if (signal != 0) {
-    if (job.state == JobState::pending)
+    if (job.state == JobState::pending || job.state == JobState::suspended)
       return Error{Errc::job_not_started, "a waiting job has no processes to signal"};
     for (const NodePart& part : job.last->placement)
       order(part.node, proto::SignalRun{job.run(part), signal});
     return std::nullopt;
   }
+  stop(job, now);
+  return std::nullopt;
+}
+
+/// Somebody wants it to be over.
+void Engine::stop(Job& job, Now now) {
   job.cancel_requested = true;
   note(job);
-  if (job.state == JobState::pending) {
-    if (!rests(job.id)) scheduler_.remove(job.id);
-    setbacks_.erase(job.id);
-    fetched_.erase(job.id);
-    --waiting_count_;
-    plan_needed_ = true;
-    advance(job, JobEvent::ended, JobState::cancelled);
-    job.end_time = now.wall;
-    --live_count_;
-    ended_.push_back(job.id);
-    return std::nullopt;
-  }
+  if (job.spec.is_array()) return stop_array(job, now);
+  if (job.state == JobState::pending || job.state == JobState::suspended)
+    return end_waiting(job, JobState::cancelled, {}, now);
   if (job.state != JobState::completing) begin_ending(job);
   order_end_everywhere(job);
-  return std::nullopt;
+}
+
+/// One notice for each event that they asked for.
+void Engine::tell_people(const Job& job, std::uint32_t events) {
+  const std::uint32_t wanted = job.spec.rules->mail_events & events;
+  for (std::uint32_t event = 1; event <= wanted && event != 0; event <<= 1)
+    if ((wanted & event) != 0) effects_.notices.push_back({event, view(job)});
 }
 
 void Engine::drop_old_records(Now now) {

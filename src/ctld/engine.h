@@ -85,8 +85,15 @@ struct NodeOrder {
   std::uint64_t join =
       0;  // only for the session that this join opened: a newer one was settled anew
   std::variant<proto::LaunchRun, proto::EndRun, proto::ForgetRun, proto::SignalRun,
-               proto::GpuHealthTaken, proto::HealthOrder, proto::TellRun, proto::FetchImage>
+               proto::GpuHealthTaken, proto::HealthOrder, proto::TellRun, proto::FetchImage,
+               proto::LimitRun>
       message;
+};
+
+/// Something that the owner of a job asked to be told of.
+struct Notice {
+  std::uint32_t event = 0;  // one MailEvent
+  JobView job;
 };
 
 struct Effects {
@@ -95,9 +102,11 @@ struct Effects {
   std::vector<NodeId> silent;      // and close the sessions of nodes that went silent
   std::vector<JobId> changed;      // for those who watch the queue; ascending, no repeats
   std::vector<std::string> notes;  // for the log
+  std::vector<Notice> notices;     // for people who asked to be told
 
   bool empty() const {
-    return rows.empty() && orders.empty() && silent.empty() && changed.empty() && notes.empty();
+    return rows.empty() && orders.empty() && silent.empty() && changed.empty() && notes.empty() &&
+           notices.empty();
   }
 };
 
@@ -110,6 +119,11 @@ class Engine {
   /// Ends (or signals) the jobs that the filter names, as far as the caller may.
   Result<proto::CancelReply> cancel(const Caller& caller, const JobFilter& filter, int signal,
                                     Now now);
+  /// Holds, releases, requeues, suspends, resumes or updates the jobs that are named.
+  Result<proto::JobChangeReply> change(const Caller& caller, const proto::JobChangeRequest& request,
+                                       Now now);
+  /// The job's work is safe: what it does from now on is all that could be lost.
+  Result<proto::SavedReply> saved(const Caller& caller, JobId id, Now now);
 
   /// Makes the organisation what `desired` says, all of it or nothing; a dry run only tells. With a
   /// `revision`, only if nobody has changed it since. What live jobs belong to is not deleted.
@@ -201,6 +215,15 @@ class Engine {
   std::size_t live_count() const { return live_count_; }
   /// It waits for time to pass after a node could not start it; the scheduler does not know it.
   bool rests(JobId id) const;
+  /// How many times the scheduler knows it as waiting: of an array once for each head.
+  std::size_t times_in_line(const Job& job) const;
+  /// The job of a task of an array; none: it has none, or none any more.
+  std::optional<JobId> task_of(JobId array, std::uint32_t index) const;
+  /// An array none of whose tasks waits says nothing that they do not say.
+  bool is_spent_array(const Job& job) const {
+    return job.spec.is_array() && job.state != JobState::pending &&
+           job.state != JobState::suspended;
+  }
 
   JobView view(const Job& job) const;
   NodeView view(const Node& node) const;
@@ -221,8 +244,81 @@ class Engine {
   Result<OrgOutcome> change_org(Org desired, bool dry_run);
   void renew_waiting();
   void advance(Job& job, sched::JobEvent event, JobState final_state = JobState::completed);
+  // ctld/engine_line: what keeps a job that waits from standing in line.
+  struct Gate {
+    WaitReason why = WaitReason::none;
+    WallTime opens;  // by itself; never: not
+    std::string text;
+  };
+  enum class Verdict : std::uint8_t { met, open, never };
   void wait(Job& job, Now now);
+  void line_up(Job& job, Now now);
+  void leave_line(const Job& job);
+  bool is_in_line(const Job& job) const;
+  std::optional<Gate> gate_of(Job& job, Now now);
+  std::optional<Gate> dependency_gate(Job& job, Now now);
+  const Job* dependency_job(const Dependency& dependency) const;
+  Verdict verdict_of(const Job& job, const Dependency& dependency) const;
+  Verdict task_verdict(const Dependency& dependency) const;
+  Result<void> check_dependencies(const JobSpec& spec) const;
+  void forget_dependent(const Job& job);
+  void know_singleton(const Job& job);
+  void forget_singleton(const Job& job, Now now);
+  void look_again(JobId id, Now now);
+  void wake_dependents(JobId id, Now now);
+  void open_gates(Now now);
+  void miss_deadline(Job& job, Now now);
+  void mark_time(const Job& job, Now now);
+  void end_waiting(Job& job, JobState final_state, std::string why, Now now);
+  void bury(Job& job, Now now);
+  void tell_people(const Job& job, std::uint32_t events);
+
+  // ctld/engine_arrays: jobs that stand for many.
+  struct Array {
+    IndexSet waiting;                      // not started, and may yet
+    IndexSet succeeded;                    // ended well
+    std::uint64_t failed = 0;              // did not
+    std::int32_t worst_code = 0;           // of those
+    std::map<std::uint32_t, JobId> tasks;  // that live, by index
+    std::set<JobId> heads;                 // what the scheduler knows of those that wait
+    std::uint32_t heads_wanted = 0;        // at most
+    bool is_stopping = false;
+  };
+  void adopt(Job& job, Now now);
+  void adopt_array(const Job& job);
+  void adopt_tasks(const std::vector<EndedTask>& ended);
+  static void note_end(Array& array, const EndedTask& task);
+  IndexSet ready_tasks(const Job& job) const;
+  void refill(Job& job, Now now);
+  void drop_head(Array& array, JobId head);
+  void drop_heads(JobId id);
+  const Job& job_behind(JobId id) const;
+  Job& hand_out(JobId head);
+  void begin_array(JobId id, Now now);
+  void settle_array(Job& whole, Now now);
+  void task_ended(const Job& job, Now now);
+  void stop_array(Job& whole, Now now);
+  void drop_waiting(Job& whole, const IndexSet& tasks, Now now);
+  void end_array(Job& whole, Now now);
+  void settle_counterparts(const Job& whole, Now now);
+
+  // ctld/engine_change: what people change.
+  std::optional<Error> check_owner(const Caller& caller, const Job& job) const;
+  std::optional<Error> change_one(const Caller& caller, Job& job,
+                                  const proto::JobChangeRequest& request, Now now);
+  std::optional<Error> hold_job(const Caller& caller, Job& job, Now now);
+  std::optional<Error> release_job(const Caller& caller, Job& job, Now now);
+  std::optional<Error> requeue_job(const Caller& caller, Job& job);
+  std::optional<Error> suspend_job(const Caller& caller, Job& job);
+  std::optional<Error> resume_job(Job& job, Now now);
+  std::optional<Error> update_job(const Caller& caller, Job& job,
+                                  const std::vector<OrgSetting>& settings, Now now);
+  std::optional<Error> check_update(const Caller& caller, const Job& job, JobSpec& spec) const;
+  void interrupt(Job& job, AfterEnd after, std::string why);
+
   void return_to_queue(Job& job, Now now);
+  bool is_retried(const Job& job) const;
+  void schedule_round(Now now);
   void note_failure_on(Job& job, const Node& node, const RunEnd& end);
   void avoid(const Job& job, Now now);
   void renew_avoiding();
@@ -231,13 +327,14 @@ class Engine {
   std::vector<NodeId> avoided(const Job& job) const;
   std::string start_failure_text(const Job& job) const;
   sched::Wait wait_of(const Job& job) const;
+  sched::Wait wait_of_array(const Job& job) const;
   void start(Job& job, Placement placement, Now now);
   void hold(const Job& job, const NodePart& part, Now now);
   void grow(Job& job, Placement parts, Now now);
   void shrink(Job& job, const sched::Eviction& eviction);
   bool goes_on_without(const Job& job, const NodePart& part, const RunEnd& end) const;
   void lose_part(Job& job, const NodePart& part, const RunEnd& end, Now now);
-  void note_started(Job& job);
+  void note_started(Job& job, Now now);
   void begin_ending(Job& job);
   void preempt(Job& job, const sched::Eviction& eviction);
   std::string displaced_text(const Job& job, const sched::Eviction& eviction) const;
@@ -261,8 +358,16 @@ class Engine {
   void put_allocation(const Job& job, const NodePart& part, WallTime start, WallTime end,
                       std::int64_t held_ms, const RunUsage& usage = {});
 
-  std::vector<JobId> select(const JobFilter& filter, std::vector<proto::JobRefusal>& refused) const;
+  /// Live jobs, ascending, and tasks of arrays that have not started.
+  struct Selection {
+    std::vector<JobId> jobs;
+    std::vector<ArrayTasks> waiting;
+  };
+  Selection select(const JobFilter& filter, std::vector<proto::JobRefusal>& refused) const;
+  void select_tasks(const ArrayTasks& named, Selection& selection,
+                    std::vector<proto::JobRefusal>& refused) const;
   std::optional<Error> cancel_one(const Caller& caller, Job& job, int signal, Now now);
+  void stop(Job& job, Now now);
 
   void order_end_of_unwanted(Node& node, RunId run);
   void update_usable(const Node& node);
@@ -318,6 +423,15 @@ class Engine {
     bool rests = true;
   };
   std::map<JobId, Setback> setbacks_;
+  std::map<JobId, Gate> gates_;  // of jobs that wait, and not in line
+  std::set<std::pair<WallTime, JobId>> openings_, deadlines_;
+  /// When owners are told how much of a time limit has passed.
+  std::set<std::tuple<WallTime, JobId, MailEvent>> marks_;
+  std::set<std::pair<JobId, JobId>> dependents_;  // of each job: who waits for it
+  /// Live jobs of an owner and name, where one of them shall be alone.
+  std::map<std::pair<std::uint32_t, std::string>, std::set<JobId>> singletons_;
+  std::map<JobId, Array> arrays_;  // that have not ended
+  std::map<JobId, JobId> heads_;   // the array of each
   /// Nodes that are out of contact and may be back in a moment, and until when that is believed. As
   /// long as there are any, what is missing with them is nobody's reason to evict others.
   std::map<NodeId, MonoTime> awaited_;

@@ -68,7 +68,7 @@ void Engine::lose_part(Job& job, const NodePart& part, const RunEnd& end, Now no
   last.nodes.erase(at);
   std::erase(last.started, id);
   release(job, part, may_regrow, now);
-  note_started(job);
+  note_started(job, now);
 }
 
 }  // namespace rota::ctld

@@ -103,7 +103,7 @@ void Engine::launch_others(const Job& job) {
 void Engine::order_fetch(const Job& job, NodeId node) {
   if (!nodes_.at(node).has_images) return;
   proto::FetchImage fetch;
-  fetch.job = job.id;
+  fetch.job = job.array->of ? job.array->of : job.id;  // whose payload it is
   fetch.image = job.spec.image.str();
   fetch.digest = job.last->image_digest;
   fetch.owner = job.owner;
@@ -113,7 +113,7 @@ void Engine::order_fetch(const Job& job, NodeId node) {
 /// The image can come while the job waits for its GPUs. Each node is told once; one that has it
 /// already does nothing.
 void Engine::fetch_images(const sched::Expected& expected) {
-  const Job& job = jobs_.at(expected.job);
+  const Job& job = job_behind(expected.job);
   if (job.state != JobState::pending) return;
   std::set<NodeId>& told = fetched_[job.id];
   for (const NodeId node : expected.nodes) {

@@ -147,6 +147,9 @@ void Engine::settle_reported(Node& node, const proto::RunReport& report, Now now
   }
   if (report.phase != RunPhase::running) return;
   run_image(node.id, report.run, report.image_digest);
+  // What it heard last may be older than what holds now.
+  if (at->second.last->limit_changed)
+    order(node.id, proto::LimitRun{report.run, at->second.spec.time_limit_seconds});
   run_started(node.id, report.run, report.start_time, now);
 }
 
@@ -198,13 +201,16 @@ void Engine::run_started(NodeId id, RunId run, WallTime start_time, Now now) {
   note(job);
   // What it said of its image has been taken before this; if that is nothing, nobody waits for it.
   if (job.last->image_digest.empty() && id == last.nodes.front()) launch_others(job);
-  note_started(job);
+  note_started(job, now);
 }
 
 /// It runs once all of it has started.
-void Engine::note_started(Job& job) {
+void Engine::note_started(Job& job, Now now) {
   if (job.state != JobState::starting || job.last->started.size() < job.last->nodes.size()) return;
   advance(job, JobEvent::started);
+  tell_people(job, mail_begin);
+  mark_time(job, now);
+  wake_dependents(job.id, now);
   progress_.erase(job.id);
   job.start_failures = 0;
   LastRun& last = job.last.edit();
@@ -281,6 +287,7 @@ void Engine::tick(Now now) {
   stop_waiting_for_lost(now);
   if (now.mono - ranked_at_ >= user_rank_period) rank_users(now);
   end_rests(now);
+  open_gates(now);
   // A minimum runtime or a preemption delay may be over.
   if (seconds_of(now) >= scheduler_.next_look()) plan_needed_ = true;
   drop_old_records(now);

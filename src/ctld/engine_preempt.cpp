@@ -21,7 +21,7 @@ void Engine::preempt(Job& job, const sched::Eviction& eviction) {
 
 std::string Engine::displaced_text(const Job& job, const sched::Eviction& eviction) const {
   if (!eviction.taker) return "its gang was not complete for too long";
-  const Job& taker = jobs_.at(eviction.taker);
+  const Job& taker = job_behind(eviction.taker);
   switch (eviction.action) {
     case sched::Action::preempt:
       return format("makes way for job {} of priority {} in the same project; its own is {}",

@@ -135,9 +135,14 @@ Result<OrgOutcome> Engine::change_org(Org desired, bool dry_run) {
 /// Jobs that wait or could grow follow the rules about nodes; what runs stays where it is.
 void Engine::renew_waiting() {
   for (const auto& [id, job] : jobs_) {
-    if (job.state == JobState::pending && !rests(id)) scheduler_.renew(job, avoided(job));
+    if (is_in_line(job)) scheduler_.renew(job, avoided(job));
     if (job.spec.is_elastic() && !job.last->placement.empty() && !is_ending(job.state))
       scheduler_.renew(job);
+  }
+  for (const auto& [head, array] : heads_) {
+    Job job = jobs_.at(array);
+    job.id = head;
+    scheduler_.renew(job);
   }
 }
 

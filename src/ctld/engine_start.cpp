@@ -105,6 +105,9 @@ std::string Engine::start_failure_text(const Job& job) const {
 }
 
 sched::Wait Engine::wait_of(const Job& job) const {
+  if (const auto gate = gates_.find(job.id); gate != gates_.end())
+    return {gate->second.why, gate->second.text};
+  if (job.spec.is_array()) return wait_of_array(job);
   const auto setback = setbacks_.find(job.id);
   if (job.start_failures == 0 && setback == setbacks_.end()) return scheduler_.wait_of(job);
   if (rests(job.id)) {
@@ -121,6 +124,20 @@ sched::Wait Engine::wait_of(const Job& job) const {
   for (const NodeId id : avoided(job)) names.push_back(nodes_.at(id).identity.name);
   if (!names.empty()) wait.text += format("; keeps off {}", hostlist_fold(names));
   return wait;
+}
+
+/// What the first of its tasks waits for.
+sched::Wait Engine::wait_of_array(const Job& job) const {
+  const Array& array = arrays_.at(job.id);
+  if (!array.heads.empty()) {
+    Job head = job;
+    head.id = *array.heads.begin();
+    return scheduler_.wait_of(head);
+  }
+  if (ready_tasks(job).empty())
+    return {WaitReason::dependency, format("waits for {}", text_of(job.spec.rules->dependencies))};
+  return {WaitReason::array_limit, format("{} of its tasks live, of {} at a time",
+                                          array.tasks.size(), job.spec.rules->array.parallel_max)};
 }
 
 }  // namespace rota::ctld

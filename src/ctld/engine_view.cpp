@@ -23,7 +23,8 @@ std::string Engine::reason_of(const Job& job, const sched::Wait& wait) const {
     return job.last->displaced.empty()
                ? wait.text
                : format("{}; preempted: {}", wait.text, job.last->displaced);
-  if (job.state == JobState::preempted) return job.last->displaced;
+  if (job.state == JobState::preempted || job.state == JobState::suspended)
+    return job.last->displaced;
   if (is_final(job.state)) {
     if (job.state == JobState::cancelled && !job.last->end) return "cancelled while it waited";
     return job.last->end ? end_text(*job.last->end) : std::string();
@@ -41,8 +42,14 @@ std::string Engine::reason_of(const Job& job, const sched::Wait& wait) const {
 }
 
 WallTime Engine::expected_start(const Job& job) const {
-  if (rests(job.id)) return {};
-  const auto start = scheduler_.expected_start(job.id);
+  JobId known = job.id;
+  if (const auto array = arrays_.find(job.id); array != arrays_.end()) {
+    if (array->second.heads.empty()) return {};
+    known = *array->second.heads.begin();
+  } else if (!is_in_line(job)) {
+    return {};
+  }
+  const auto start = scheduler_.expected_start(known);
   if (!start) return {};
   const std::int64_t seconds = std::max<std::int64_t>(0, *start - seconds_of(planned_at_));
   return {planned_at_.wall.microseconds + seconds * 1'000'000};
@@ -65,7 +72,7 @@ JobView Engine::view(const Job& job) const {
     view.gpu_amount = scheduler_.gpu_amount(job.spec);
   }
   for (const NodeId id : job.last->nodes) view.nodes.push_back(nodes_.at(id).identity.name);
-  if (job.state != JobState::pending) {
+  if (!job.last->nodes.empty()) {
     const sched::Topology& topology = scheduler_.topology();
     if (const std::uint32_t place = scheduler_.place_of_all(job.last->nodes); place != 0) {
       view.place_level = topology.levels()[topology.at(place).depth - 1];
@@ -94,6 +101,12 @@ JobView Engine::view(const Job& job) const {
   view.preemptions = job.preemptions;
   view.displaced = job.last->displaced;
   view.image_digest = job.last->image_digest;
+  view.array = *job.array;
+  if (const auto array = arrays_.find(job.id); array != arrays_.end())
+    view.waiting = array->second.waiting;
+  view.hold = job.hold;
+  view.failures = job.failures;
+  view.saved = job.last->saved;
   if (!is_final(job.state)) view.urls = door_urls(settings_.proxy_url, job.id, *job.spec.service);
   return view;
 }

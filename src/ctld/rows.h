@@ -155,6 +155,14 @@ struct PastRun {
   WallTime end;
 };
 
+/// A task of an array that has ended, while the array has not.
+struct EndedTask {
+  JobId array;
+  std::uint32_t index = 0;
+  JobState state = JobState::completed;
+  std::int32_t exit_code = 0;
+};
+
 /// All that a controller needs to go on where the last one stopped.
 struct Snapshot {
   std::vector<Job> jobs;  // ascending: all that have not ended, and the latest that have
@@ -167,6 +175,7 @@ struct Snapshot {
   std::vector<PastRun> past;      // as far back as was asked for
   std::vector<HealthPut> health;  // ascending
   std::vector<StoredSecret> secrets = {};
+  std::vector<EndedTask> ended_tasks = {};  // all of them, not only the latest
 };
 
 }  // namespace rota::ctld

@@ -90,6 +90,14 @@ void Agent::apply(const proto::SignalRun& order) {
   effects_.emplace_back(SignalStep{order.run, order.signal});
 }
 
+void Agent::apply(const proto::LimitRun& order) {
+  const auto known = runs_.find(order.run);
+  if (known == runs_.end() || known->second.phase == RunPhase::ended) return;
+  if (order.time_limit_seconds < 0 || order.time_limit_seconds > JobBounds::time_limit_seconds_max)
+    return;
+  effects_.emplace_back(LimitStep{order.run, order.time_limit_seconds});
+}
+
 void Agent::apply(const proto::TellRun& order) {
   const auto known = runs_.find(order.run);
   if (known == runs_.end() || known->second.phase == RunPhase::ended) return;

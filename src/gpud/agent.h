@@ -45,13 +45,19 @@ struct TellStep {
   RunId run;
   std::string text;
 };
+/// It has this time limit from now on, counted from its start.
+struct LimitStep {
+  RunId run;
+  std::int64_t seconds = 0;  // 0: none
+};
 /// The controller has the end on record: remove the spool record.
 struct DropStep {
   RunId run;
 };
 /// Send to the controller; dropped when there is no session (hello repeats what matters).
 using ToController = std::variant<proto::RunStarted, proto::RunEnded>;
-using AgentEffect = std::variant<StartStep, EndStep, SignalStep, TellStep, DropStep, ToController>;
+using AgentEffect =
+    std::variant<StartStep, EndStep, SignalStep, TellStep, LimitStep, DropStep, ToController>;
 
 /// A run found in the spool when rgpud starts.
 struct AdoptedRun {
@@ -77,6 +83,7 @@ class Agent {
   void apply(proto::LaunchRun launch);
   void apply(const proto::EndRun& order);
   void apply(const proto::SignalRun& order);
+  void apply(const proto::LimitRun& order);
   void apply(const proto::TellRun& order);
   void apply(const proto::ForgetRun& order);
 

@@ -407,6 +407,8 @@ Result<void> Shell::received(const proto::Frame& frame) {
       return apply<proto::EndRun>(frame);
     case proto::SignalRun::number:
       return apply<proto::SignalRun>(frame);
+    case proto::LimitRun::number:
+      return apply<proto::LimitRun>(frame);
     case proto::TellRun::number:
       return apply<proto::TellRun>(frame);
     case proto::ForgetRun::number:
@@ -439,6 +441,7 @@ void Shell::carry_out_one(AgentEffect& effect) {
                  [this](const EndStep& step) { steps_.end(step); },
                  [this](const SignalStep& step) { steps_.signal(step.run, step.signal); },
                  [this](const TellStep& step) { steps_.tell(step.run, step.text); },
+                 [this](const LimitStep& step) { steps_.limit(step.run, step.seconds); },
                  [this](const DropStep& step) {
                    usage_.drop(step.run);
                    steps_.drop(step.run);

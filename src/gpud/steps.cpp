@@ -225,6 +225,13 @@ void Steps::tell(RunId run, std::string text) {
   pass_on(run, std::move(command));
 }
 
+void Steps::limit(RunId run, std::int64_t seconds) {
+  StepCommand command;
+  command.signal = SIGCONT;  // as above
+  command.limit_seconds = seconds;
+  pass_on(run, std::move(command));
+}
+
 void Steps::pass_on(RunId run, StepCommand command) {
   const auto found = steps_.find(run);
   if (found == steps_.end()) return;

@@ -63,6 +63,8 @@ class Steps {
   void signal(RunId run, int signal);
   /// A line for the output of its first task here.
   void tell(RunId run, std::string text);
+  /// A new time limit, counted from its start; 0: none.
+  void limit(RunId run, std::int64_t seconds);
   void drop(RunId run);
 
   /// Whether it is the container of a run that is not over, by its name.

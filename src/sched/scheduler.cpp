@@ -239,6 +239,8 @@ void Scheduler::rank_users(const std::string& project, const std::vector<UserRan
 SchedJob Scheduler::sched_job(const Job& job) {
   SchedJob made;
   made.id = job.id.value;  // ids are given in the order of arrival, so they tell who is older
+  // All tasks of an array are as old as it is.
+  made.submitted = static_cast<std::int64_t>((job.array->of ? job.array->of : job.id).value);
   made.project = quota_map_.project(job.spec.project);
   made.user = user_of(job.spec.project, job.owner.user);
   made.priority = job.spec.priority_or_kinds();

@@ -34,6 +34,11 @@ ctld::Snapshot Disk::load() const {
     snapshot.jobs.push_back(job);
     snapshot.job_last = id;
   }
+  for (const auto& [id, job] : jobs_) {
+    if (!job.array->of || !is_final(job.state) || is_final(jobs_.at(job.array->of).state)) continue;
+    snapshot.ended_tasks.push_back(
+        {job.array->of, job.array->index, job.state, job.last->end ? job.last->end->exit_code : 0});
+  }
   for (const auto& [id, node] : nodes_) snapshot.nodes.push_back(node);
   for (const auto& [sequence, request] : requests_) snapshot.requests.push_back(request);
   for (const auto& [key, row] : org_) {

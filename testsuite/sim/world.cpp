@@ -91,6 +91,17 @@ World::World(Options options) : options_(options), random_(options.seed) {
     if (job.spec.preemptibility == Preemptibility::by_kind) job.spec.background = chance(0.1);
     job.spec.priority = static_cast<std::int32_t>(random(1, 3)) * 40;
     if (chance(0.3)) job.spec.grace_seconds = static_cast<std::int32_t>(random(0, 20));
+    if (chance(0.15)) {
+      ArrayWish& array = job.spec.rules.edit().array;
+      array.tasks = IndexSet::of(0, static_cast<std::uint32_t>(random(1, 5)));
+      array.parallel_max = static_cast<std::uint32_t>(random(0, 3));
+      if (chance(0.3)) array.successes_max = static_cast<std::uint32_t>(random(1, 3));
+    }
+    if (chance(0.1)) job.spec.rules.edit().retries = static_cast<std::uint32_t>(random(1, 2));
+    if (chance(0.1)) {
+      job.spec.name = "alone";
+      job.spec.rules.edit().dependencies = *dependencies_parse("singleton");
+    }
     job.payload.mode = chance(0.5) ? LaunchMode::batch : LaunchMode::tasks;
     job.payload.script = "#!/bin/sh\n";
     job.payload.arguments = {"x"};
@@ -193,6 +204,9 @@ std::string World::run() {
   for (std::size_t i = 0; i < clients_.size(); ++i)
     in(random(0, 200 * s), [this, i] { submit(i); });
   for (int i = 0; i < 6; ++i) in(random(10 * s, 280 * s), [this] { cancel_some(); });
+  for (int i = 0; i < 8; ++i) in(random(10 * s, 280 * s), [this] { change_some(false); });
+  // A controller that fails to commit forgets what it was told last: so they say it again.
+  for (int i = 0; i < 4; ++i) in(faults_end + i * 20 * s, [this] { change_some(true); });
   for (int i = 1; i <= 6; ++i) in(i * 45 * s, [this, i] { change_projects(i); });
   in(1 * s, [this] { tick_controller(); });
   for (int i = 0; i < options_.node_count; ++i) in(1 * s, [this, i] { tick_node(i); });
@@ -276,6 +290,33 @@ void World::cancel_some() {
     if (!is_final(job.state) && chance(0.2)) filter.jobs.push_back(id);
   if (filter.jobs.empty()) return;
   (void)engine_->cancel({Owner{1000, 1000, "u"}, false}, filter, chance(0.2) ? 10 : 0, now());
+  wake_controller();
+}
+
+/// People hold jobs, put them back and suspend them; in the end they let all of them go on.
+void World::change_some(bool is_last) {
+  if (!engine_) {
+    if (is_last) in(1 * s, [this] { change_some(true); });
+    return;
+  }
+  using proto::JobVerb;
+  const ctld::Caller caller{Owner{1000, 1000, "u"}, false, {}};
+  std::vector<std::pair<JobId, JobVerb>> wanted;
+  for (const auto& [id, job] : engine_->jobs()) {
+    if (is_final(job.state)) continue;
+    if (is_last) {
+      wanted.push_back({id, JobVerb::release});
+      wanted.push_back({id, JobVerb::resume});
+    } else if (chance(0.3)) {
+      wanted.push_back({id, static_cast<JobVerb>(random(1, 5))});
+    }
+  }
+  for (const auto& [id, verb] : wanted) {
+    proto::JobChangeRequest request;
+    request.verb = verb;
+    request.filter.jobs.push_back(id);
+    (void)engine_->change(caller, request, now());
+  }
   wake_controller();
 }
 

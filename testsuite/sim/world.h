@@ -156,6 +156,7 @@ class World {
   };
   void submit(std::size_t job);
   void cancel_some();
+  void change_some(bool is_last);
   int gpus_promised() const;
   void share_gpus(TaskRequest& task);
   void cut_gpus(TaskRequest& task);
@@ -168,6 +169,7 @@ class World {
   std::string check_engine() const;
   std::string check_projects() const;
   std::string check_reality() const;
+  std::string check_arrays() const;
   std::string check_acknowledged() const;
   std::string check_end() const;
   bool all_quiet() const;

@@ -22,7 +22,7 @@ bool is_wished(const NodeWish& wish, const std::string& node) {
 }  // namespace
 
 std::string World::check() {
-  for (const auto& text : {check_engine(), check_reality(), check_acknowledged()})
+  for (const auto& text : {check_engine(), check_reality(), check_arrays(), check_acknowledged()})
     if (!text.empty()) return text;
   return {};
 }
@@ -94,12 +94,13 @@ std::string World::check_engine() const {
         node.slots.push_back({slot, id});
       }
     }
-    const bool waits = job.state == JobState::pending || is_final(job.state);
+    const bool waits = job.state == JobState::pending || job.state == JobState::suspended ||
+                       job.spec.is_array() || is_final(job.state);
     if (waits && !job.last->placement.empty())
       return format("job {} is {} and holds resources", id.value, name_of(job.state));
     // In tasks mode a node's part may end well before the others have even started.
     const bool whole = (job.state == JobState::starting || job.state == JobState::running) &&
-                       job.mode == LaunchMode::batch;
+                       job.mode == LaunchMode::batch && !job.spec.is_array();
     if (job.spec.is_elastic() && nodes.size() > job.spec.node_count_max)
       return format("job {} is on {} nodes, it asked for {}", id.value, nodes.size(),
                     job.spec.node_count_max);
@@ -150,8 +151,9 @@ std::string World::check_projects() const {
   for (const auto& [id, job] : engine_->jobs()) {
     if (is_final(job.state) || is_ending(job.state) || job.spec.background) continue;
     Sum& sum = sums[job.spec.project];
-    if (job.state == JobState::pending && !engine_->rests(id))
-      sum.waiting += gpus_of_all_nodes(job.spec);
+    if (job.state == JobState::pending || job.state == JobState::suspended || job.spec.is_array())
+      sum.waiting +=
+          static_cast<std::int64_t>(engine_->times_in_line(job)) * gpus_of_all_nodes(job.spec);
     else if (job.spec.is_elastic())
       sum.growth += gpus_of_all_nodes(job.spec);
     for (const auto& part : job.last->placement) {
@@ -205,6 +207,22 @@ std::string World::check_reality() const {
     }
     for (const auto& [gpu, mask] : cut)
       if (used.contains(gpu)) return format("{} is cut and used otherwise", gpu);
+  }
+  return {};
+}
+
+/// Every task of an array is one job, or was cancelled before it became one.
+std::string World::check_arrays() const {
+  std::map<JobId, std::set<std::uint32_t>> tasks;
+  for (const auto& [id, job] : disk_.jobs())
+    if (job.array->of && !tasks[job.array->of].insert(job.array->index).second)
+      return format("task {} of array {} is two jobs", job.array->index, job.array->of.value);
+  for (const auto& [id, job] : disk_.jobs()) {
+    if (!job.spec.is_array() || !is_final(job.state)) continue;
+    const std::size_t count = tasks[id].size() + job.array->cancelled.size();
+    if (count != job.spec.rules->array.tasks.size())
+      return format("array {} is over, and has {} of {} tasks", id.value, count,
+                    job.spec.rules->array.tasks.size());
   }
   return {};
 }

@@ -262,7 +262,9 @@ void World::start_processes(int index, const gpud::StartStep& step) {
     broken_ =
         format("job {} restart {} was started twice on {}", run.job.value, run.restart, node.name);
   // A fenced node may have finished what was given up; otherwise no end is ever lost.
-  if (finished_.contains(run.job) && node_settings().fence_after_ms == 0)
+  // Nor is it started again, unless it wished so.
+  if (finished_.contains(run.job) && node_settings().fence_after_ms == 0 &&
+      step.launch.spec.rules->retries == 0)
     broken_ = format("job {} had ended by itself and was started again", run.job.value);
   Process process;
   process.run = run;
@@ -301,7 +303,8 @@ void World::start_processes(int index, const gpud::StartStep& step) {
     there.agent->started(run, now().wall);
     carry_out(index);
   });
-  const auto payload = disk_.payloads().find(run.job);
+  const JobId array = step.launch.array.of;
+  const auto payload = disk_.payloads().find(array ? array : run.job);
   if (payload == disk_.payloads().end()) {
     broken_ = format("job {} runs and is not in the store", run.job.value);
     return;

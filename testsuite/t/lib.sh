@@ -251,7 +251,7 @@ wait_state() {
     while read -r -u "$events" state; do
       seen="$seen $state"
       [[ $state =~ ^($wanted)$ ]] && break
-      case $state in PENDING | STARTING | RUNNING | COMPLETING | PREEMPTED) ;; *) break ;; esac
+      case $state in PENDING | STARTING | RUNNING | COMPLETING | PREEMPTED | SUSPENDED) ;; *) break ;; esac
     done
     kill "$watch" 2>/dev/null
     wait "$watch" 2>/dev/null

@@ -13,16 +13,18 @@ Result<proto::LogsReply> logs(Controller& controller, const Caller& caller,
   if (job->mode == LaunchMode::hold)
     return Error{Errc::not_found,
                  format("job {} is an allocation: it writes no output of its own", job->id.value)};
-  ROTA_TRY(const auto payload, controller.store().payload(job->id));
+  ROTA_TRY(const auto payload,
+           controller.store().payload(job->array->of ? job->array->of : job->id));
   if (!payload)
     return Error{Errc::not_found, format("the record of job {} is gone", job->id.value)};
-  const OutputContext context{job->id,         job->restarts,    job->spec.name,
-                              job->owner.user, draft.reply.node, request.task};
+  const OutputContext context{job->id,          job->restarts, job->spec.name, job->owner.user,
+                              draft.reply.node, request.task,  job->array->of, job->array->index};
+  const bool in_array = bool(job->array->of);
   proto::Ticket& ticket = draft.reply.ticket;
   ROTA_TRY(ticket.stdout_path,
-           output_path(stdout_pattern(*payload), context, payload->working_directory));
+           output_path(stdout_pattern(*payload, in_array), context, payload->working_directory));
   ROTA_TRY(ticket.stderr_path,
-           output_path(stderr_pattern(*payload), context, payload->working_directory));
+           output_path(stderr_pattern(*payload, in_array), context, payload->working_directory));
   ROTA_TRY(ticket.masks, masks_for(controller.store(), controller.vault(), *job, *payload,
                                    draft.link.ticket_key));
   sign_ticket(draft);

@@ -1,4 +1,5 @@
 // ctld/rpc/queue.cpp - rqueue: the jobs that match, in slices, then changes as they come.
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -11,11 +12,19 @@ constexpr std::size_t looked_at_per_slice = 500;  // half a millisecond: nobody 
 constexpr std::size_t sent_per_frame = 500;
 constexpr std::size_t backlog_high = 4u << 20;
 
+/// Then their tasks are meant too, wherever they stand.
+bool names_arrays(const Engine& engine, const JobFilter& filter) {
+  return !filter.tasks.empty() || std::ranges::any_of(filter.jobs, [&engine](JobId id) {
+    const Job* job = engine.find(id);
+    return job != nullptr && job->spec.is_array();
+  });
+}
+
 /// The ids to look at after `last`, at most a slice of them.
 std::vector<JobId> next_ids(const Engine& engine, const JobFilter& filter, std::size_t& position,
                             JobId last) {
   std::vector<JobId> ids;
-  if (!filter.jobs.empty()) {
+  if (filter.names_jobs() && !names_arrays(engine, filter)) {
     while (position < filter.jobs.size() && ids.size() < looked_at_per_slice)
       ids.push_back(filter.jobs[position++]);
     return ids;

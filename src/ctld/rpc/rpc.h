@@ -27,6 +27,10 @@ Result<proto::SubmitReply> submit(Engine& engine, const Caller& caller,
                                   proto::SubmitRequest request, Now now);
 Result<proto::CancelReply> cancel(Engine& engine, const Caller& caller,
                                   const proto::CancelRequest& request, Now now);
+Result<proto::JobChangeReply> job_change(Engine& engine, const Caller& caller,
+                                         const proto::JobChangeRequest& request, Now now);
+Result<proto::SavedReply> saved(Engine& engine, const Caller& caller,
+                                const proto::SavedRequest& request, Now now);
 proto::PingReply ping(const Controller& controller, const Engine& engine,
                       const proto::PingRequest& request);
 Result<proto::LogsReply> logs(Controller& controller, const Caller& caller,

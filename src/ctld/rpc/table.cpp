@@ -77,6 +77,18 @@ Result<void> on_cancel(const Call& call) {
   });
 }
 
+Result<void> on_job_change(const Call& call) {
+  return change<proto::JobChangeRequest>(call, [&call](const proto::JobChangeRequest& request) {
+    return job_change(call.engine(), call.session.caller, request, now());
+  });
+}
+
+Result<void> on_saved(const Call& call) {
+  return change<proto::SavedRequest>(call, [&call](const proto::SavedRequest& request) {
+    return saved(call.engine(), call.session.caller, request, now());
+  });
+}
+
 Result<void> on_queue(const Call& call) {
   ROTA_TRY(auto request, proto::decode<proto::QueueRequest>(call.frame.body));
   if (request.watch) call.session.watches = true;
@@ -245,6 +257,8 @@ constexpr Entry table[] = {
     {proto::PingRequest::number, on_ping},
     {proto::SubmitRequest::number, on_submit},
     {proto::CancelRequest::number, on_cancel},
+    {proto::JobChangeRequest::number, on_job_change},
+    {proto::SavedRequest::number, on_saved},
     {proto::QueueRequest::number, on_queue},
     {proto::NodesRequest::number, on_nodes},
     {proto::LogsRequest::number, on_logs},

@@ -28,6 +28,7 @@ class SqliteStore final : public Store {
   Result<void> prepare();
   Result<void> in_transaction(const std::function<Result<void>()>& write);
   Result<void> load_jobs(Snapshot& snapshot, std::uint64_t ended_kept);
+  Result<void> load_ended_tasks(Snapshot& snapshot);
   Result<void> load_nodes(Snapshot& snapshot);
   Result<void> load_requests(Snapshot& snapshot);
   Result<void> load_usage(Snapshot& snapshot);
@@ -99,7 +100,7 @@ Result<void> SqliteStore::prepare() {
   ROTA_CHECK(probe_.prepare(writer_, "INSERT OR REPLACE INTO probe VALUES (1, ?1)"));
   ROTA_CHECK(put_job_.prepare(
       writer_,
-      "INSERT INTO jobs VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)"
+      "INSERT INTO jobs VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)"
       " ON CONFLICT (id) DO UPDATE SET state=?2, restarts=?9, start_us=?11, end_us=?12,"
       " exit_code=?13, exit_signal=?14, elapsed_ms=?15, record=?16"));
   ROTA_CHECK(put_payload_.prepare(writer_, "INSERT OR REPLACE INTO payloads VALUES (?1,?2)"));
@@ -156,7 +157,8 @@ Result<void> SqliteStore::put(const JobPut& row) {
                       job.owner.uid, job.spec.project.str(), job.spec.name, name_of(job.spec.kind),
                       job.spec.gpu_devices(), job.restarts, job.submit_time.microseconds,
                       last.start_time.microseconds, job.end_time.microseconds, end.exit_code,
-                      end.exit_signal, last.elapsed_ms, sqlite::Blob{record});
+                      end.exit_signal, last.elapsed_ms, sqlite::Blob{record}, job.array->of.value,
+                      job.array->index);
 }
 
 Result<void> SqliteStore::put(const PayloadPut& row) {
@@ -213,6 +215,7 @@ Result<void> SqliteStore::put(const SecretPut& row) {
 Result<Snapshot> SqliteStore::load(std::uint64_t ended_kept, WallTime past_since) {
   Snapshot snapshot;
   ROTA_CHECK(load_jobs(snapshot, ended_kept));
+  ROTA_CHECK(load_ended_tasks(snapshot));
   ROTA_CHECK(load_nodes(snapshot));
   ROTA_CHECK(load_requests(snapshot));
   ROTA_CHECK(load_usage(snapshot));
@@ -242,6 +245,23 @@ Result<void> SqliteStore::load_jobs(Snapshot& snapshot, std::uint64_t ended_kept
       return Error{Errc::store_corrupt, format("{}: record of job {}: {}", path_, jobs.integer(0),
                                                job.error().message())};
     snapshot.jobs.push_back(*std::move(job));
+  }
+}
+
+Result<void> SqliteStore::load_ended_tasks(Snapshot& snapshot) {
+  sqlite::Statement tasks;
+  ROTA_CHECK(tasks.prepare(
+      reader_,
+      "SELECT task.array_id, task.array_index, task.state, task.exit_code FROM jobs AS task"
+      " JOIN jobs AS array ON array.id = task.array_id"
+      " WHERE task.array_id > 0 AND task.state >= 10 AND array.state < 10"));
+  for (;;) {
+    ROTA_TRY(const bool more, tasks.step());
+    if (!more) return {};
+    snapshot.ended_tasks.push_back({JobId{static_cast<std::uint64_t>(tasks.integer(0))},
+                                    static_cast<std::uint32_t>(tasks.integer(1)),
+                                    static_cast<JobState>(tasks.integer(2)),
+                                    static_cast<std::int32_t>(tasks.integer(3))});
   }
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 /// Every name that a job of ours or of Slurm's may carry after its prefix. From the submitter's
 /// environment they are dropped: they speak of the job from which this one was submitted.
-constexpr std::array<std::string_view, 67> job_names = {"ARRAY_JOB_ID",
+constexpr std::array<std::string_view, 68> job_names = {"ARRAY_JOB_ID",
                                                         "ARRAY_TASK_COUNT",
                                                         "ARRAY_TASK_ID",
                                                         "ARRAY_TASK_MAX",
@@ -62,6 +62,7 @@ constexpr std::array<std::string_view, 67> job_names = {"ARRAY_JOB_ID",
                                                         "NPROCS",
                                                         "NTASKS",
                                                         "NTASKS_PER_NODE",
+                                                        "PREEMPT_COUNT",
                                                         "PROCID",
                                                         "PROJECT",
                                                         "RESTART_COUNT",
@@ -180,6 +181,15 @@ void add_job(Variables& set, const proto::LaunchRun& launch, const EnvironmentCo
   set.rota("RESTART_COUNT", launch.run.restart);
   // Slurm leaves it out in the first run, and scripts ask whether it is there.
   if (launch.run.restart > 0) set.slurm("RESTART_COUNT", launch.run.restart);
+  if (launch.array.of) {
+    set.both("ARRAY_JOB_ID", launch.array.of.value);
+    set.both("ARRAY_TASK_ID", launch.array.index);
+    set.both("ARRAY_TASK_COUNT", launch.array.count);
+    set.both("ARRAY_TASK_MIN", launch.array.first);
+    set.both("ARRAY_TASK_MAX", launch.array.last);
+    set.both("ARRAY_TASK_STEP", launch.array.step);
+  }
+  set.rota("PREEMPT_COUNT", launch.preemptions);
   set.rota("PROJECT", launch.spec.project);
   set.rota("KIND", name_of(launch.spec.kind));
   set.rota("RUN", context.token);

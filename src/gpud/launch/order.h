@@ -163,11 +163,12 @@ struct StepCommand {
   std::string detail;                    // of the cause, for people
   std::string tell;                      // not "": only this line, for the output of the first task
   bool exec = false;                     // only this: a socket comes along, with an ExecOrder in it
+  std::int64_t limit_seconds = -1;       // 0 or more: only this, the new time limit
 
   friend bool operator==(const StepCommand&, const StepCommand&) = default;
   static auto fields(auto& m) {
     return std::tie(m.signal, m.end_signal, m.grace_ms, m.held, m.ceilings, m.cause, m.detail,
-                    m.tell, m.exec);
+                    m.tell, m.exec, m.limit_seconds);
   }
 };
 

@@ -56,17 +56,19 @@ Result<std::vector<TaskOrder>> plan_tasks(const proto::LaunchRun& launch,
   // What an earlier run or another node wrote is not ours to wipe out.
   const bool alone = launch.nodes.size() == 1 && !launch.spec.is_elastic();
   const bool fresh = launch.run.restart == 0 && (batch || alone);
+  const bool in_array = bool(launch.array.of);
   std::set<std::string> seen;
   std::vector<TaskOrder> tasks(task_count_of(launch));
   for (std::uint32_t local = 0; local < tasks.size(); ++local) {
     TaskOrder& task = tasks[local];
     const OutputContext names{launch.run.job,   launch.run.restart,
                               launch.spec.name, launch.owner.user,
-                              context.node,     batch ? 0 : launch.part.task_first + local};
+                              context.node,     batch ? 0 : launch.part.task_first + local,
+                              launch.array.of,  launch.array.index};
     ROTA_TRY(task.stdout_path,
-             output_path(stdout_pattern(payload), names, payload.working_directory));
+             output_path(stdout_pattern(payload, in_array), names, payload.working_directory));
     ROTA_TRY(task.stderr_path,
-             output_path(stderr_pattern(payload), names, payload.working_directory));
+             output_path(stderr_pattern(payload, in_array), names, payload.working_directory));
     if (task.stderr_path == task.stdout_path) task.stderr_path.clear();
     task.stdout_truncated = fresh && seen.insert(task.stdout_path).second;
     task.stderr_truncated =

@@ -485,7 +485,7 @@ void Supervisor::check_deadlines() {
   if (limit > 0 && now >= begun_ + std::chrono::seconds(limit)) begin_end(EndCause::timeout, {});
   if (const auto at = warn_at(); at && now >= *at) {
     warned_ = true;
-    signal_all(order_.launch.spec.signal == 0 ? SIGTERM : order_.launch.spec.signal);
+    warn(order_.launch.spec.signal == 0 ? SIGTERM : order_.launch.spec.signal);
   }
   if (const auto at = notice_at(); at && now >= *at) {
     noticed_ = true;
@@ -530,6 +530,10 @@ void Supervisor::obey() {
     }
     if (!command->tell.empty()) {
       if (started_ && !kill_at_) tell(command->tell);
+      continue;
+    }
+    if (command->limit_seconds >= 0) {
+      set_limit(command->limit_seconds);
       continue;
     }
     if (command->signal != 0) {

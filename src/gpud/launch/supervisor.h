@@ -77,6 +77,8 @@ class Supervisor {
   std::string no_place_for_step(const ExecOrder& exec, std::size_t& local) const;
   void tell(const std::string& text);
   void signal_all(int signal);
+  void warn(int signal);
+  void set_limit(std::int64_t seconds);
   std::optional<MonoTime> warn_at() const;
 
   Duration unkillable_after() const {

@@ -97,4 +97,23 @@ bool Supervisor::report_end(const RunEnd& end, bool may_go_on) {
   }
 }
 
+/// Who was warned of an earlier end is warned again of this one.
+void Supervisor::set_limit(std::int64_t seconds) {
+  std::int64_t& limit = order_.launch.spec.time_limit_seconds;
+  if (limit == seconds) return;
+  limit = seconds;
+  if (const auto now = mono_now(); limit == 0 || now < begun_ + std::chrono::seconds(limit)) {
+    warned_ = false;
+    noticed_ = false;
+  }
+}
+
+/// With --signal=B: the script alone hears it, and tells what it started as it likes.
+void Supervisor::warn(int signal) {
+  if (!order_.launch.spec.rules->signal_batch_only ||
+      order_.launch.payload.mode != LaunchMode::batch)
+    return signal_all(signal);
+  if (!tasks_.empty() && tasks_.front().running) ::kill(tasks_.front().pid, signal);
+}
+
 }  // namespace rota::gpud

@@ -76,11 +76,11 @@ TEST(CancelOptions, SignalsByNameAndNumber) {
             "'HUPP' is no signal; write a name such as TERM or USR1, or a number from 1 to 64");
 }
 
-proto::CancelReply refused(std::vector<Errc> codes) {
-  proto::CancelReply reply;
+std::vector<proto::JobRefusal> refused(std::vector<Errc> codes) {
+  std::vector<proto::JobRefusal> all;
   for (const Errc code : codes)
-    reply.refused.push_back({JobId{5}, static_cast<std::uint16_t>(code), "because"});
-  return reply;
+    all.push_back({JobId{5}, static_cast<std::uint16_t>(code), "because"});
+  return all;
 }
 
 TEST(CancelOptions, TheExitCodeSaysWhyJobsWereNotCancelled) {
@@ -89,7 +89,7 @@ TEST(CancelOptions, TheExitCodeSaysWhyJobsWereNotCancelled) {
   EXPECT_EQ(exit_code_of(refused({Errc::denied})), 4);
   EXPECT_EQ(exit_code_of(refused({Errc::denied, Errc::no_such_job})), 1);
   EXPECT_EQ(exit_code_of(refused({Errc::job_ended})), 1);
-  EXPECT_EQ(refusal_text(refused({Errc::denied}).refused[0]), "job 5: permission denied: because");
+  EXPECT_EQ(refusal_text(refused({Errc::denied})[0]), "job 5: permission denied: because");
 }
 
 TEST(ExitCodes, OfErrors) {

@@ -148,7 +148,10 @@ TEST(JobJson, ARunningJob) {
       R"("gpu_usage":{"sampled_gpu_seconds":7446,"busy_gpu_seconds":6701.4,)"
       R"("energy_joules":1861500,"utilization_percent":93,"memory_bytes":51539607552,)"
       R"("memory_max_bytes":55834574848,"power_watts":512.5,"idle_seconds":0},"idle_since":null,)"
-      R"("mps":false,"mps_percent":null,"image":null,"image_digest":null,"ports":[],"urls":[]})");
+      R"("mps":false,"mps_percent":null,"image":null,"image_digest":null,"ports":[],"urls":[])"
+      R"(,"array_job_id":null,"array_task_id":null,"array_tasks":null,"array_tasks_waiting":null,)"
+      R"("dependency":null,"begin_time":null,"deadline":null,"held":false,"nice":0,"retries":0,)"
+      R"("failures":0,"comment":null,"labels":{},"saved_time":null})");
 }
 
 TEST(JobJson, AnIdleJob) {
@@ -174,7 +177,10 @@ TEST(JobJson, AWaitingJob) {
       R"("nodelist":"dgx[1-4]","exclude":"dgx2","constraint":"v100&lab",)"
       R"("nodes_min":null,"nodes_max":null,)"
       R"("topology":null,"placement_level":null,"placement":null,"segment":null,"gpu_usage":null,)"
-      R"("idle_since":null,"mps":false,"mps_percent":null,"image":null,"image_digest":null,"ports":[],"urls":[]})");
+      R"("idle_since":null,"mps":false,"mps_percent":null,"image":null,"image_digest":null,"ports":[],"urls":[])"
+      R"(,"array_job_id":null,"array_task_id":null,"array_tasks":null,"array_tasks_waiting":null,)"
+      R"("dependency":null,"begin_time":null,"deadline":null,"held":false,"nice":0,"retries":0,)"
+      R"("failures":0,"comment":null,"labels":{},"saved_time":null})");
 }
 
 TEST(JobJson, AShareOfTheCompute) {
@@ -203,7 +209,7 @@ TEST(JobJson, WhereBrowsersFindIt) {
   JobView job = running_job();
   job.spec.service.edit().ports = {80, 81};
   job.urls = {"http://h/12-80/", "http://h/12-81/"};
-  EXPECT_NE(json_of(job).find(R"("ports":[80,81],"urls":["http://h/12-80/","http://h/12-81/"]})"),
+  EXPECT_NE(json_of(job).find(R"("ports":[80,81],"urls":["http://h/12-80/","http://h/12-81/"])"),
             std::string::npos);
   EXPECT_EQ(line_of("%{ports} %{urls}", job), "PORTS URL\n80,81 http://h/12-80/ http://h/12-81/\n");
 }

@@ -160,9 +160,10 @@ TEST(SubmitOptions, SayHowItIsToldToMakeWay) {
   EXPECT_EQ(line("--signal=USR1@120"), plain + ", signal 10@120");
   EXPECT_EQ(line("--signal sigusr2@5m --grace 90s"), plain + ", signal 12@300, grace 90 s");
   EXPECT_EQ(line("--signal=2 --grace=0"), plain + ", signal 2@0, grace 0 s");
+  EXPECT_EQ(line("--signal=B:USR1"), plain + ", signal 10@0");
   EXPECT_EQ(
-      line("--signal=B:USR1"),
-      "--signal: 'B:USR1' is no signal; write a name such as TERM or USR1, or a number from 1 "
+      line("--signal=C:USR1"),
+      "--signal: 'C:USR1' is no signal; write a name such as TERM or USR1, or a number from 1 "
       "to 64");
   EXPECT_EQ(line("--signal=USR1@8d"),
             "the signal comes 604801 s before the time limit, it must be 0 to 604800");

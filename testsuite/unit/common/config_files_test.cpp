@@ -72,7 +72,9 @@ std::string as_text(const Config& c) {
        << c.proxy_listen << '|' << c.proxy_url << '|' << c.proxy_certificate << '|' << c.proxy_key
        << '|' << c.proxy_plain << '|' << c.proxy_token_life.count() << '|'
        << c.proxy_idle_limit.count() << '|' << c.proxy_connections_max << '|'
-       << c.proxy_user_connections_max << '|' << c.log_file << '|' << c.log_level;
+       << c.proxy_user_connections_max << '|' << c.notify_sendmail << '|' << c.notify_from << '|'
+       << c.notify_curl << '|' << c.notify_webhooks << '|' << c.notify_limit.count() << '|'
+       << c.log_file << '|' << c.log_level;
   return text.str();
 }
 
@@ -135,6 +137,7 @@ TEST(ConfigTable, EveryKeyChangesItsOwnMemberAndNoOther) {
     if (key.type == "bool") value = key.default_text == "true" ? "false" : "true";
     if (key.name == "cluster.name" || key.name == "node.name" || key.name == "node.cgroup_parent")
       value = "other";
+    if (key.name == "notify.from") value = "other@host";
     if (key.name == "proxy.url") value = "https://*.other:1";
     if (value.empty()) value = other_values.at(std::string(key.type));
     Config config;

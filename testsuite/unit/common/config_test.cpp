@@ -108,7 +108,7 @@ TEST(ConfigErrors, AnUnknownSectionToo) {
             "r.yaml:2:1: unknown section 'nods'; did you mean 'nodes'?");
   EXPECT_EQ(refused("quotas:\n  x: 1\n"),
             "r.yaml:1:1: unknown section 'quotas'; known are cluster, controller, munge, nodes, "
-            "jobs, scheduler, node, proxy, log, node_groups, topology, data");
+            "jobs, scheduler, node, proxy, notify, log, node_groups, topology, data");
   EXPECT_EQ(
       refused("heartbeat: 5s\n"),
       "r.yaml:1:1: 'heartbeat' is no section; write 'nodes:' and below it, indented, 'heartbeat:'");

@@ -81,7 +81,7 @@ TEST(Environment, TellsTheJobUnderOurNames) {
             "JOB_END_TIME=1003600\nJOB_GID=100\nJOB_GPUS=3,5\nJOB_ID=42\nJOB_NAME=train it\n"
             "JOB_NODELIST=n[1-3]\nJOB_NUM_NODES=3\nJOB_START_TIME=1000000\nJOB_UID=1000\n"
             "JOB_USER=ada\nKIND=train\nMEM_PER_NODE=3072\nNNODES=3\nNODEID=1\nNODELIST=n[1-3]\n"
-            "NODENAME=n2\nNPROCS=5\nNTASKS=5\nPROJECT=vision\nRESTART_COUNT=0\n"
+            "NODENAME=n2\nNPROCS=5\nNTASKS=5\nPREEMPT_COUNT=0\nPROJECT=vision\nRESTART_COUNT=0\n"
             "RUN=n2.0000abcd/42.0\nSUBMIT_DIR=/home/ada\nSUBMIT_HOST=login\n"
             "TASKS_PER_NODE=2(x2),1\n");
 }
