@@ -219,11 +219,6 @@ class Engine {
   std::size_t times_in_line(const Job& job) const;
   /// The job of a task of an array; none: it has none, or none any more.
   std::optional<JobId> task_of(JobId array, std::uint32_t index) const;
-  /// An array none of whose tasks waits says nothing that they do not say.
-  bool is_spent_array(const Job& job) const {
-    return job.spec.is_array() && job.state != JobState::pending &&
-           job.state != JobState::suspended;
-  }
 
   JobView view(const Job& job) const;
   NodeView view(const Node& node) const;
