@@ -516,6 +516,10 @@ std::optional<Error> Engine::cancel_one(const Caller& caller, Job& job, int sign
 
 /// Somebody wants it to be over.
 void Engine::stop(Job& job, Now now) {
+  // Its work is done, and what is left of it on other nodes goes already.
+  if (job.state == JobState::completing && job.last->end && sched::ended_well(*job.last->end) &&
+      !job.cancel_requested)
+    return;
   job.cancel_requested = true;
   note(job);
   if (job.spec.is_array()) return stop_array(job, now);

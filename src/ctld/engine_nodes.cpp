@@ -20,10 +20,6 @@ constexpr auto user_rank_period = std::chrono::seconds(10);
 /// For how long a node that was cut off is thought to come back at once.
 constexpr auto contact_patience = std::chrono::seconds(10);
 
-bool ended_well(const RunEnd& end) {
-  return end.cause == EndCause::exited && end.exit_code == 0 && end.exit_signal == 0;
-}
-
 /// What the job holds on the node; none: nothing.
 const NodePart* part_on(const Job& job, NodeId id) {
   const Placement& placement = job.last->placement;
@@ -241,7 +237,7 @@ void Engine::run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, No
                         (end.cause == EndCause::cancelled || end.cause == EndCause::node_failed ||
                          end.cause == EndCause::gpu_failed);
   if (job.state != JobState::completing && !by_order) {
-    const bool goes_on = ended_well(end) && staying_count(last.placement) > 0 &&
+    const bool goes_on = sched::ended_well(end) && staying_count(last.placement) > 0 &&
                          !(first_node && job.mode != LaunchMode::tasks);
     if (goes_on) {
       if (first_node && last.image_digest.empty()) launch_others(job);
@@ -250,7 +246,7 @@ void Engine::run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, No
     begin_ending(job);
     last.end = std::move(end);
     order_end_everywhere(job);
-  } else if (!last.end) {
+  } else if (!last.end || sched::was_made_to_end(*last.end, end, job.cancel_requested)) {
     last.end = std::move(end);
   }
   if (last.placement.empty()) finish(job, now);

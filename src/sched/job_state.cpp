@@ -48,11 +48,17 @@ std::optional<JobState> next_state(JobState state, JobEvent event, JobState fina
   return std::nullopt;
 }
 
+bool was_made_to_end(const RunEnd& first, const RunEnd& later, bool cancel_requested) {
+  return first.cause == EndCause::exited &&
+         (later.cause == EndCause::timeout ||
+          (later.cause == EndCause::cancelled && cancel_requested));
+}
+
 JobState final_state_of(const RunEnd& end, bool cancel_requested) {
   switch (end.cause) {
     case EndCause::exited:
       // It got there by itself before our order did: what it did is the truth.
-      return end.exit_code == 0 && end.exit_signal == 0 ? JobState::completed : JobState::failed;
+      return ended_well(end) ? JobState::completed : JobState::failed;
     case EndCause::timeout:
     case EndCause::idle:
       return JobState::timeout;

@@ -23,6 +23,14 @@ enum class JobEvent : std::uint8_t {
 /// `final_state` is where `ended` leads.
 std::optional<JobState> next_state(JobState state, JobEvent event, JobState final_state);
 
+inline bool ended_well(const RunEnd& end) {
+  return end.cause == EndCause::exited && end.exit_code == 0 && end.exit_signal == 0;
+}
+
+/// Whether a job's other node tells why the first one to report has exited: an order reached the
+/// others earlier, and a script that only waits for its steps ends with them.
+bool was_made_to_end(const RunEnd& first, const RunEnd& later, bool cancel_requested);
+
 /// How a job whose run ended like this ends, if it does not start again.
 JobState final_state_of(const RunEnd& end, bool cancel_requested);
 

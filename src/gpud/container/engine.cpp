@@ -18,7 +18,8 @@ std::vector<std::string> unwanted_images(
     std::vector<OwnImage> images, const std::string& node, std::uint64_t kept_max,
     const std::function<bool(const std::string& container)>& is_wanted) {
   std::vector<std::string> names;
-  std::ranges::sort(images, std::greater{}, &OwnImage::created);
+  // The same order every time: two sweeps at once would take different ones of equal age.
+  std::ranges::sort(images, [](const OwnImage& a, const OwnImage& b) { return a > b; });
   std::map<std::string, std::uint64_t> kept;  // by the user's number
   for (const OwnImage& image : images) {
     const std::string_view repository = image_repository(image.name);

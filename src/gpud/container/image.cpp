@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
+#include <charconv>
 
 #include "common/escape.h"
 #include "common/format.h"
@@ -63,6 +64,15 @@ bool is_same_repository(std::string_view a, std::string_view b) {
 bool has_own_label(const json::value& value) {
   const json::value* labels = find(value, "Labels");
   return labels != nullptr && find(*labels, own_label) != nullptr;
+}
+
+/// From the label that its container had.
+std::uint64_t job_of(const json::value& image) {
+  const json::value* labels = find(image, "Labels");
+  const std::string run = labels == nullptr ? std::string() : text_at(*labels, run_label);
+  std::uint64_t job = 0;
+  std::from_chars(run.data(), run.data() + run.size(), job);
+  return job;
 }
 
 std::string full_id(const json::value& image) {
@@ -168,9 +178,9 @@ std::vector<OwnImage> own_images(std::string_view text) {
       for (const std::string& name : words_at(item, key)) {
         has_name = has_name || !name.starts_with("<none>");
         if (name.find(ContainerBounds::own_images) != std::string::npos)
-          images.push_back({name, created});
+          images.push_back({name, created, job_of(item)});
       }
-    if (!has_name && has_own_label(item)) images.push_back({full_id(item), created});
+    if (!has_name && has_own_label(item)) images.push_back({full_id(item), created, job_of(item)});
   }
   return images;
 }

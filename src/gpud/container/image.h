@@ -1,9 +1,11 @@
 // gpud/container/image.h - what an image says of itself, and what a node needs to run one.
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "common/result.h"
@@ -47,13 +49,20 @@ inline constexpr std::string_view file_images = "rota-own-file";
 inline constexpr std::string_view kept_images = "rota-own-kept";
 /// What is kept says so itself as well: its name goes to what is kept next.
 inline constexpr std::string_view own_label = "rota.own";
+/// Of containers, and so of what is made from them.
+inline constexpr std::string_view run_label = "rota.run";
 /// enroot's: the directory of that name beside those of the owner's runs.
 std::string kept_root(const std::string& name);
 
 /// One of these on the node, as an engine lists it.
 struct OwnImage {
   std::string name;  // "sha256:...": it has lost its own
-  std::int64_t created = 0;
+  std::int64_t created = 0;  // to the second: jobs that end together need more to be in one order
+  std::uint64_t job = 0;     // whose files they are
+
+  std::strong_ordering operator<=>(const OwnImage& other) const {
+    return std::tie(created, job, name) <=> std::tie(other.created, other.job, other.name);
+  }
 };
 /// From dockerd's or podman's list of images; others in it are left out.
 std::vector<OwnImage> own_images(std::string_view json);

@@ -129,7 +129,7 @@ std::string docker_request(const proto::LaunchRun& launch, const ImageFacts& ima
   body["Env"] =
       list_of({visible_devices(launch, facts), driver_capabilities});  // none of the job's
   body["Healthcheck"] = json::object{{"Test", json::array{"NONE"}}};
-  body["Labels"] = json::object{{"rota.node", facts.node}, {"rota.run", run_name(launch.run)}};
+  body["Labels"] = json::object{{"rota.node", facts.node}, {run_label, run_name(launch.run)}};
   body["HostConfig"] = std::move(host);
   return json::serialize(body);
 }
@@ -146,7 +146,7 @@ std::vector<std::string> podman_start(const proto::LaunchRun& launch, const Imag
     add(word);
   for (const std::string& limit : facts.ulimits) add("--ulimit=" + limit);
   add(format("--name={}", container_name(launch.run, facts)));
-  add(format("--label=rota.run={}", run_name(launch.run)));
+  add(format("--label={}={}", run_label, run_name(launch.run)));
   add(format("--user={}", user_text(launch.owner)));
   add(format("--network={}", facts.private_network ? "none" : "host"));
   add(format("--ipc={}", facts.private_ipc ? "private" : "host"));

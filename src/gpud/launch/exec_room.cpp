@@ -102,7 +102,9 @@ void ExecRoom::serve(const std::vector<pollfd>& waits) {
 
 void ExecRoom::hear(Entry& entry) {
   static char packet[exec_word_bytes_max];
-  const ssize_t size = ::recv(entry.socket.get(), packet, sizeof packet, MSG_DONTWAIT);
+  std::vector<Fd> none;  // rgpud sends no files this way
+  const ssize_t size =
+      packet_receive(entry.socket.get(), packet, sizeof packet, none, MSG_DONTWAIT);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (size <= 0) return hang_up(entry);
   const auto word =

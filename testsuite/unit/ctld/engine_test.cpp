@@ -223,6 +223,30 @@ TEST(Engine, CancelWaitingAndRunning) {
   EXPECT_EQ(f.state(1), "CANCELLED");
 }
 
+// The order may reach the other node first, and a script that waits for its step there goes on to
+// its end.
+TEST(Engine, WhatEndsBecauseItsOtherNodeHeardFirstIsCancelled) {
+  Fixture f;
+  const NodeId n0 = f.join("n0"), n1 = f.join("n1");
+  (void)f.submit(4, 2);
+  f.orders();
+  JobFilter filter;
+  filter.jobs = {JobId{1}};
+  const Caller owner{{1000, 1000, "u1000"}, false};
+  ASSERT_TRUE(f.engine.cancel(owner, filter, 0, f.at));
+  f.end(n0, 1);
+  f.end(n1, 1, 0, 0, EndCause::cancelled);
+  EXPECT_EQ(f.state(1), "CANCELLED");
+  (void)f.submit(4, 2);
+  f.orders();
+  f.end(n0, 2);
+  EXPECT_EQ(f.state(2), "COMPLETING");
+  filter.jobs = {JobId{2}};
+  ASSERT_TRUE(f.engine.cancel(owner, filter, 0, f.at));
+  f.end(n1, 2, 0, 0, EndCause::cancelled);
+  EXPECT_EQ(f.state(2), "COMPLETED") << "it was done before";
+}
+
 TEST(Engine, OnlyTheOwnerOrAnAdministratorMayCancel) {
   Fixture f;
   f.join("n0");

@@ -102,6 +102,18 @@ TEST(OwnImages, TheOldestOfAUserAndThoseOfNoRunGo) {
             "rota-own-kept:7.old rota-own-file:rota-n.1.0");
 }
 
+TEST(OwnImages, OfTheSameSecondTheJobThatCameFirstGoes) {
+  const auto list = [](std::string_view first, std::string_view second) {
+    return format(
+        R"([{{"RepoTags":["rota-own-kept:7.{0}"],"Labels":{{"rota.run":"{0}.0"}},"Created":5}},
+            {{"RepoTags":["rota-own-kept:7.{1}"],"Labels":{{"rota.run":"{1}.0"}},"Created":5}}])",
+        first, second);
+  };
+  for (const std::string& json : {list("9", "10"), list("10", "9")})
+    EXPECT_EQ(unwanted_images(own_images(json), "n", 1, [](const std::string&) { return true; }),
+              std::vector<std::string>{"rota-own-kept:7.9"});
+}
+
 TEST(Mounts, ALineOfTheKernelsSaysWhereAndWhat) {
   const MountLine line = mount_line("36 35 98:0 /a /b\\040c rw,noatime master:1 - ext4 /dev/x rw");
   EXPECT_EQ(line.point, "/b c");
