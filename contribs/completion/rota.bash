@@ -9,7 +9,7 @@ declare -gA _rota_options=(
     -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= --mps[=] -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
     -w= --nodelist= -x= --exclude= -C= --constraint= --topology= --segment= -t= --time=
     -o= --output= -e= --error= -D= --chdir= --kind= --interactive --inference --priority= --preemptible
-    --non-preemptible --preemptibility= --background --signal= --grace= --requeue --no-requeue
+    --non-preemptible --preemptibility= --background --exclusive[=] --signal= --grace= --requeue --no-requeue
     -a= --array= --runs= --completions= --parallelism= -d= --dependency= --kill-on-invalid-dep= -b= --begin= --deadline= -H --hold --nice[=]
     --retries= --backoff-limit= --comment= --label= --mail-type= --mail-user= --webhook= --export= --image= --container-image=
     --container-mounts= --volume= --container-workdir= --working-dir= --container-mount-home --container-writable --container-readonly
@@ -27,7 +27,7 @@ declare -gA _rota_options=(
   [rattach]="--no-stdin --task= -v --verbose -h --help --usage -V --version"
   [rrun]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus= --gpus-per-node=
     -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= --mps[=] -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
-    -w= --nodelist= -x= --exclude= -C= --constraint= -t= --time= -D= --chdir= --kind= --priority= --pty
+    -w= --nodelist= -x= --exclude= -C= --constraint= --exclusive[=] -t= --time= -D= --chdir= --kind= --priority= --pty
     -l --label -o= --output= -e= --error= -K[=] --kill-on-bad-exit[=] --overlap --mpi=
     --image= --container-image= --container-mounts= --volume= --container-workdir= --working-dir= --container-mount-home --container-writable
     --container-readonly --entrypoint --args --no-entrypoint --command --container-entrypoint --no-container-entrypoint --env= --environment=
@@ -37,7 +37,7 @@ declare -gA _rota_options=(
     -v --verbose -h --help --usage -V --version"
   [ralloc]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus= --gpus-per-node=
     -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
-    -w= --nodelist= -x= --exclude= -C= --constraint= --topology= --segment= -t= --time= -D= --chdir= --kind= --priority= --secret=
+    -w= --nodelist= -x= --exclude= -C= --constraint= --topology= --segment= --exclusive[=] -t= --time= -D= --chdir= --kind= --priority= --secret=
     -v --verbose -h --help --usage -V --version"
   [rexec]="-i --interactive -t --tty --pty --task= -v --verbose -h --help --usage -V --version"
   [rsecret]="-f= --file= -u= --user= -n --noheader --json -Q --quiet -v --verbose -h --help --usage -V --version"

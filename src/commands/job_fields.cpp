@@ -87,6 +87,8 @@ constexpr auto fields = std::to_array<JobField>({
      }},
     {0, "background", "BACKGROUND",
      [](Out out, View job) { out += job.spec.background ? "yes" : "no"; }},
+    {0, "exclusive", "EXCLUSIVE",
+     [](Out out, View job) { out += job.spec.rules->exclusive ? "yes" : "no"; }},
     {'T', "state", "STATE", [](Out out, View job) { out += name_of(job.state); }},
     {'t', "state_code", "ST", [](Out out, View job) { out += code_of(job.state); }},
     {'M', "elapsed", "TIME", [](Out out, View job) { out += elapsed_format(elapsed_of(job)); }},

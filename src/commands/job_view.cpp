@@ -80,6 +80,7 @@ void write_rules(JsonWriter& json, const JobView& job) {
   for (const Label& label : rules.labels) json.field(label.key, label.value);
   json.end_object();
   json.field_or_null("saved_time", bool(job.saved), rfc3339(job.saved));
+  json.field("exclusive", rules.exclusive);
 }
 
 bool has_exit_code(const JobView& job) {

@@ -17,10 +17,11 @@ constexpr std::array<std::string_view, 1> synopses{"[OPTION...] [COMMAND [ARGUME
 
 const Command& command() {
   static const std::vector<Option> table = options_of_rsubmit(
-      {"job-name",      "project",     "queue",    "gpus",    "gpus-per-node", "gpus-per-task",
-       "gpu-memory",    "gpu-devices", "mig",      "nodes",   "ntasks",        "ntasks-per-node",
-       "cpus-per-task", "mem",         "nodelist", "exclude", "constraint",    "topology",
-       "segment",       "time",        "chdir",    "kind",    "priority",      "secret"},
+      {"job-name",      "project",         "queue",         "gpus",     "gpus-per-node",
+       "gpus-per-task", "gpu-memory",      "gpu-devices",   "mig",      "nodes",
+       "ntasks",        "ntasks-per-node", "cpus-per-task", "mem",      "nodelist",
+       "exclude",       "constraint",      "topology",      "segment",  "exclusive",
+       "time",          "chdir",           "kind",          "priority", "secret"},
       {verbose_option, help_option, usage_option, version_option});
   static const Command it{
       .name = "ralloc",

@@ -51,6 +51,7 @@ const Command& command() {
        "nodelist",
        "exclude",
        "constraint",
+       "exclusive",
        "time",
        "chdir",
        "kind",

@@ -66,6 +66,16 @@ Result<void> apply_label(const Given& given, JobRules& rules) {
   return {};
 }
 
+/// Slurm's other ways of sharing are not ours.
+Result<void> apply_exclusive(const Given& given, JobRules& rules) {
+  if (!given.value.empty() && given.value != "node")
+    return bad_value(given, format("{} is not known here: a node is shared with every job or with "
+                                   "none; write --exclusive for none",
+                                   quoted(given.value)));
+  rules.exclusive = true;
+  return {};
+}
+
 Result<void> apply_kill(const Given& given, JobRules& rules) {
   if (given.value != "yes" && given.value != "no") return bad_value(given, "write yes or no");
   rules.kill_on_invalid_dependency = given.value == "yes";
@@ -115,6 +125,8 @@ Result<void> apply_rule(const Given& given, JobRules& rules, WallTime now) {
       rules.webhook = given.value;
       if (rules.mail_events == 0) rules.mail_events = mail_end | mail_fail;
       return {};
+    case id_exclusive:
+      return apply_exclusive(given, rules);
     default:
       return {};
   }

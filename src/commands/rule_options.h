@@ -25,6 +25,7 @@ enum : int {
   id_mail_type,
   id_mail_user,
   id_webhook,
+  id_exclusive,
   id_last_rule,
 };
 

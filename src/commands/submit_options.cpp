@@ -154,6 +154,8 @@ constexpr auto table = std::to_array<Option>({
     {id_deadline, 0, "deadline", "DATE", "is ended, or never started, at this date", job},
     {id_hold, 'H', "hold", "", "does not start before 'rota release'", job},
     {id_nice, 0, "nice", "[N]", "so much below its priority; default: 100", job},
+    {id_exclusive, 0, "exclusive", "[node]", "have its nodes to itself, with all GPUs and CPUs",
+     job},
     {id_retries, 0, "retries", "N", "start the job again up to N times when it fails", job,
      "backoff-limit"},
     {id_comment, 0, "comment", "TEXT", "for people", job},

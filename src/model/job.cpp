@@ -310,6 +310,14 @@ static Result<void> check_elastic(const JobSpec& spec) {
   return {};
 }
 
+/// It gets all GPUs of its nodes, so a part of one is not what it wants.
+static Result<void> check_exclusive(const JobSpec& spec) {
+  if (!spec.rules->exclusive || (!spec.task.shares_gpus() && !spec.task.uses_mig())) return {};
+  return invalid(
+      "a job that has its nodes to itself gets whole GPUs: ask for whole ones, or leave out "
+      "--exclusive");
+}
+
 /// Nodes in groups of one size.
 static Result<void> check_segment(const JobSpec& spec) {
   const std::uint32_t size = spec.topology->segment;
@@ -373,6 +381,7 @@ Result<void> validate(const JobSpec& spec) {
   ROTA_CHECK(validate(*spec.service));
   ROTA_CHECK(validate(*spec.rules));
   ROTA_CHECK(check_segment(spec));
+  ROTA_CHECK(check_exclusive(spec));
   if (spec.signal > JobBounds::signal_max)
     return invalid(format("the signal is {}, it must be 1 to {}, or 0 for SIGTERM", spec.signal,
                           JobBounds::signal_max));

@@ -110,13 +110,14 @@ struct JobRules {
   std::vector<Label> labels;
   std::uint32_t mail_events = 0;
   std::string mail_user;
-  std::string webhook;  // told of the same events
+  std::string webhook;     // told of the same events
+  bool exclusive = false;  // has its nodes to itself, with all that they have
 
   friend bool operator==(const JobRules&, const JobRules&) = default;
   static auto fields(auto& m) {
     return std::tie(m.begin, m.deadline, m.dependencies, m.kill_on_invalid_dependency, m.held,
                     m.signal_batch_only, m.nice, m.retries, m.array, m.comment, m.labels,
-                    m.mail_events, m.mail_user, m.webhook);
+                    m.mail_events, m.mail_user, m.webhook, m.exclusive);
   }
 };
 

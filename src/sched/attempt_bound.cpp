@@ -31,6 +31,14 @@ std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b
 
 }  // namespace
 
+std::int64_t gpus_left_by(const World& world, TaskRef ref) {
+  const Demand& demand = world.demand(ref);
+  const Spot& spot = world.task(ref).spot;
+  if (!demand.whole_node) return std::max<std::int64_t>(1, demand.devices);
+  return std::max(
+      {std::int64_t{1}, std::ssize(spot.gpus), whole_gpus_of(world.fleet.at(spot.node))});
+}
+
 Amount charge_of(const World& world, const Unit& unit) {
   Amount sum;
   for (const auto task : unit.tasks) sum += world.task({unit.job, task}).charge;
@@ -106,10 +114,11 @@ void AttemptBound::add(const Unit& unit) {
     victim.is_simple = victim.is_simple && is_there && demand.gpu != Demand::Gpu::memory;
     const auto& nodes = job.shape->tasks[index].nodes;
     victim.is_counted = victim.is_counted && demand.gpu == Demand::Gpu::whole &&
-                        demand.mig.empty() && is_whole(world_.fleet.at(task.spot.node)) &&
+                        demand.mig.empty() && !demand.whole_node &&
+                        is_whole(world_.fleet.at(task.spot.node)) &&
                         (nodes == nullptr || nodes == place_->nodes);
-    if (!demand.wants_gpu()) continue;
-    const std::int64_t gpus = std::max<std::int64_t>(1, demand.devices);
+    if (!demand.wants_gpu() && !demand.whole_node) continue;
+    const std::int64_t gpus = gpus_left_by(world_, {unit.job, index});
     // A promise is taken back at no cost.
     const double cost = is_there ? age * static_cast<double>(task.charge[Resource::gpu]) : 0;
     parts_.push_back({task.spot.node, gpus, cost / static_cast<double>(gpus)});

@@ -18,6 +18,8 @@ struct Unit {
   bool is_all = true;  // that can be taken of the job: no other unit is of it
 };
 
+/// GPUs that a task leaves where it is, if it makes way; at least one.
+std::int64_t gpus_left_by(const World& world, TaskRef ref);
 /// What its project is charged for it.
 Amount charge_of(const World& world, const Unit& unit);
 /// GPU seconds, in millionths of GPUs, that are worked again if these have to start anew.

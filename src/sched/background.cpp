@@ -40,7 +40,7 @@ struct WholeGpus {
 WholeGpus whole_gpus(const World& world, const FleetNode& node) {
   WholeGpus gpus;
   for (const Resident& resident : node.residents) {
-    if (resident.stay == Stay::promised) gpus.promised += resident.demand->whole_gpus();
+    if (resident.stay == Stay::promised) gpus.promised += whole_gpus_on(node, *resident.demand);
     if (resident.stay != Stay::leaving || is_in_background(world, resident)) continue;
     for (const std::uint32_t gpu : resident.spot.gpus) gpus.leaving += !node.is_absent(gpu);
   }
@@ -63,7 +63,7 @@ Spare spare_on(const World& world, const FleetNode& node) {
     if (!is_promised && (resident.stay != Stay::leaving || is_in_background(world, resident)))
       continue;
     Spare& sum = is_promised ? promised : leaving;
-    sum.cpu_milli += resident.demand->cpu_milli;
+    sum.cpu_milli += cpu_on(node, *resident.demand);
     sum.memory_bytes += resident.demand->memory_bytes;
     ++sum.tasks;
   }
@@ -168,7 +168,7 @@ bool fits_spare(const World& world, const FleetNode& node, const Demand& demand)
   const Spare spare = spare_on(world, node);
   // Of which GPU a part is promised is known only when it is there.
   if (demand.is_shared() && spare.has_promise) return false;
-  return spare.gpus >= demand.whole_gpus() && spare.cpu_milli >= demand.cpu_milli &&
+  return spare.gpus >= whole_gpus_on(node, demand) && spare.cpu_milli >= cpu_on(node, demand) &&
          spare.memory_bytes >= demand.memory_bytes && spare.tasks >= 1;
 }
 

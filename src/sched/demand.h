@@ -39,6 +39,9 @@ struct Demand {
   std::vector<MigAsk> mig;  // on nodes that count their slices
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
+  /// It has the node to itself: all CPUs and GPUs of it, whatever it asked for. `devices` are those
+  /// of the smallest node that it could have.
+  bool whole_node = false;
 
   bool is_cut() const { return gpu == Gpu::cut; }
   /// Others may have the rest of its GPUs.

@@ -37,7 +37,7 @@ std::int64_t gpu_tasks(const FleetNode& node, const Demand& demand) {
 std::int64_t tasks_that_fit(const FleetNode& node, const Demand& demand) {
   if (!node.usable) return 0;
   std::int64_t tasks = gpu_tasks(node, demand);
-  tasks = std::min(tasks, divide(node.cpu_free(), demand.cpu_milli));
+  tasks = std::min(tasks, divide(node.cpu_free(), cpu_on(node, demand)));
   tasks = std::min(tasks, divide(node.memory_free(), demand.memory_bytes));
   for (const MigAsk& ask : demand.mig) {
     const auto at = node.mig.find(ask.profile);

@@ -59,7 +59,8 @@ std::int64_t mig_room(const FleetNode& node, const std::string& profile, bool no
 
 bool fits(const FleetNode& node, const Demand& demand, bool now) {
   if (!node.usable || !mig_rules(node, demand)) return false;
-  if (demand.cpu_milli > node.cpu_idle + (now ? 0 : node.cpu_leaving)) return false;
+  // Everybody has a CPU at least, so all of them are free where nobody else is.
+  if (cpu_on(node, demand) > node.cpu_idle + (now ? 0 : node.cpu_leaving)) return false;
   if (demand.memory_bytes > node.memory_idle + (now ? 0 : node.memory_leaving)) return false;
   if (node.tasks_idle + (now ? 0 : node.tasks_leaving) < 1) return false;
   for (const MigAsk& ask : demand.mig)
@@ -103,6 +104,17 @@ std::int64_t free_amount(const FleetNode& node) {
 }
 
 }  // namespace
+
+std::int64_t whole_gpus_of(const FleetNode& node) {
+  const auto fixed = std::count_if(
+      node.shared.begin(), node.shared.end(),
+      [&node](const SharedGpu& gpu) { return gpu.is_fixed && !node.is_absent(*gpu.gpu); });
+  return std::int64_t{node.gpus_present} - fixed;
+}
+
+std::int64_t whole_gpus_on(const FleetNode& node, const Demand& demand) {
+  return demand.whole_node ? whole_gpus_of(node) : demand.whole_gpus();
+}
 
 const SharedGpu* FleetNode::find_shared(std::uint32_t id) const {
   const auto at =
@@ -321,8 +333,13 @@ void Fleet::count(NodeIndex index) {
     const std::int64_t leaving = resident.stay == Stay::leaving    ? 1
                                  : resident.stay == Stay::promised ? -1
                                                                    : 0;
-    node.cpu_idle -= taken * demand.cpu_milli;
-    node.cpu_leaving += leaving * demand.cpu_milli;
+    const std::int64_t cpu = cpu_on(node, demand);
+    // Of a node that has lost or got some since, it has those that it was given.
+    const std::int64_t gpus = resident.spot.gpus.empty()
+                                  ? whole_gpus_on(node, demand)
+                                  : static_cast<std::int64_t>(resident.spot.gpus.size());
+    node.cpu_idle -= taken * cpu;
+    node.cpu_leaving += leaving * cpu;
     node.memory_idle -= taken * demand.memory_bytes;
     node.memory_leaving += leaving * demand.memory_bytes;
     node.tasks_idle -= taken;
@@ -332,10 +349,11 @@ void Fleet::count(NodeIndex index) {
       supply.idle -= taken * ask.count;
       supply.leaving += leaving * ask.count;
     }
-    node.gpus_idle -= taken * demand.whole_gpus();
-    node.gpus_leaving += leaving * demand.whole_gpus();
+    node.gpus_idle -= taken * gpus;
+    node.gpus_leaving += leaving * gpus;
     if (resident.evictable && (resident.stay == Stay::held || resident.stay == Stay::promised))
-      node.gpus_evictable += std::max<std::int64_t>(demand.devices, !demand.mig.empty());
+      node.gpus_evictable += std::max<std::int64_t>(
+          {gpus, std::int64_t{demand.devices}, std::int64_t{!demand.mig.empty()}});
     for (const std::uint32_t gpu : resident.spot.gpus) {
       node.gpu_taken[gpu] = true;
       if (!node.is_absent(gpu)) continue;
@@ -510,6 +528,12 @@ std::vector<std::uint32_t> choose_whole(const FleetNode& node, std::uint32_t cou
   if (node.gpu_mesh != nullptr && idle.size() > count) return node.gpu_mesh->choose(idle, count);
   if (idle.size() > count) idle.resize(count);
   return idle;
+}
+
+std::vector<std::uint32_t> choose_whole_for(const FleetNode& node, const Demand& demand) {
+  const std::int64_t count = demand.is_shared() ? 0 : whole_gpus_on(node, demand);
+  return count == 0 ? std::vector<std::uint32_t>{}
+                    : choose_whole(node, static_cast<std::uint32_t>(count));
 }
 
 }  // namespace rota::sched

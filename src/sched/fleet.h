@@ -222,6 +222,14 @@ void for_nodes(const Fleet& fleet, const NodeList* nodes, Visit visit) {
     for (const NodeIndex index : *nodes) visit(fleet.at(index));
 }
 
+/// What the task has there of the node: of a whole one, all that there is.
+inline std::int64_t cpu_on(const FleetNode& node, const Demand& demand) {
+  return demand.whole_node ? std::max(node.cpu_milli, demand.cpu_milli) : demand.cpu_milli;
+}
+std::int64_t whole_gpus_on(const FleetNode& node, const Demand& demand);
+/// GPUs of the node that can be had whole, when it is empty.
+std::int64_t whole_gpus_of(const FleetNode& node);
+
 /// Whether the task would fit the node: now, or once everybody who is leaving has left.
 bool fits_now(const FleetNode& node, const Demand& demand);
 bool fits_soon(const FleetNode& node, const Demand& demand);
@@ -263,5 +271,7 @@ std::optional<Spot> choose_shared_at(const FleetNode& node, NodeIndex index, con
                                      std::int32_t level);
 /// Whole GPUs that are idle: those closest to each other, then the lowest numbers.
 std::vector<std::uint32_t> choose_whole(const FleetNode& node, std::uint32_t count);
+/// Those that the task would have there; none: it has no whole ones.
+std::vector<std::uint32_t> choose_whole_for(const FleetNode& node, const Demand& demand);
 
 }  // namespace rota::sched

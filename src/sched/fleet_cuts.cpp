@@ -127,6 +127,10 @@ std::vector<std::uint32_t> choose_to_cut(const FleetNode& node) {
 
 Amount charge_on(const FleetNode& node, const Demand& demand) {
   Amount charge = demand.charge(node.gpu_memory_mib);
+  if (demand.whole_node) {
+    charge[Resource::gpu] = whole_gpus_of(node) * one_gpu;
+    charge[Resource::cpu] = cpu_on(node, demand);
+  }
   if (!demand.is_cut()) return charge;
   if (const auto* profile = cut_on(node, demand))
     charge[Resource::gpu] = profile->amount * demand.devices;

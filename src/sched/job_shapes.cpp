@@ -45,6 +45,20 @@ Demand demand_of(const JobSpec& spec, const Fleet& fleet, std::uint32_t tasks, b
   return demand;
 }
 
+/// It gets the nodes as they are: as many GPUs at least as the smallest has that would take it.
+void ask_for_whole_nodes(std::vector<Demand>& demands, const Fleet& fleet, const NodeList* nodes) {
+  for (Demand& demand : demands) {
+    std::optional<std::int64_t> least;
+    for_nodes(fleet, nodes, [&](const FleetNode& node) {
+      const std::int64_t gpus = whole_gpus_of(node);
+      if (room_when_empty(node, demand, 1) > 0 && (!least || gpus < *least)) least = gpus;
+    });
+    demand.whole_node = true;
+    if (least && *least > demand.devices) demand.devices = static_cast<std::uint32_t>(*least);
+    ask_for_gpus(demand, 0, 0);
+  }
+}
+
 /// Into sets of one size, in the order of the tasks. Where they do not divide, as what is left of
 /// a job that is ending, nothing is asked of them any more.
 void cut(JobShape& shape, const Segments& segments) {
@@ -211,8 +225,10 @@ std::uint32_t fixed_node_count(const JobSpec& spec, const World& world, const No
   if (spec.node_count > 0) return spec.node_count;
   if (spec.task_count == 1) return 1;
   // What every node has to give besides the tasks' own makes the number of nodes matter, and so do
-  // tasks that get parts of different GPUs there: as few as could ever do.
-  if (spec.node == NodeRequest{} && !spec.task.shares_gpus() && !spec.task.uses_mig()) return 0;
+  // tasks that get parts of different GPUs there, and whole nodes: as few as could ever do.
+  if (spec.node == NodeRequest{} && !spec.task.shares_gpus() && !spec.task.uses_mig() &&
+      !spec.rules->exclusive)
+    return 0;
   std::uint32_t fewest = 0;
   for_areas(world, set, [&](const Area& area) {
     const std::uint32_t nodes = fewest_nodes(spec, world.fleet, area);
@@ -235,6 +251,7 @@ std::string request_text(const JobSpec& spec) {
                   spec.task.uses_mig() ? " by MIG" : "", text);
   if (spec.node_count > 0) text += format(" on {}", counted(spec.node_count, "node"));
   if (spec.is_elastic()) text += format(", up to {}", spec.node_count_max);
+  if (spec.rules->exclusive) text += " with nobody else there";
   const TopologyRequest& wish = *spec.topology;
   const bool is_whole = wish.segment == 0 || !wish.preferred.empty();
   if (!wish.required.empty() && is_whole) text += format(" in one {}", wish.required);
@@ -244,15 +261,18 @@ std::string request_text(const JobSpec& spec) {
 }
 
 JobShapes::Key JobShapes::key_of(const JobSpec& spec, const NodeSet& set) {
-  return {spec.task_count, spec.node_count, spec.node_count_max, spec.task,   spec.node,
-          set.id,          set.spread,      set.topology,        set.segments};
+  return {
+      spec.task_count, spec.node_count, spec.node_count_max, spec.task,    spec.node,
+      set.id,          set.spread,      set.topology,        set.segments, spec.rules->exclusive};
 }
 
 /// `nodes`: that its tasks are divided among; 0: each goes where it fits.
 std::shared_ptr<const JobShape> JobShapes::make(const JobSpec& spec, const Fleet& fleet,
                                                 std::uint32_t nodes, const NodeSet& set) {
   const Lie lie = nodes == 0 ? Lie::few_nodes : nodes > 1 ? Lie::apart : Lie::free;
-  auto made = gang_of(demands_of(spec, fleet, nodes), lie, set);
+  std::vector<Demand> demands = demands_of(spec, fleet, nodes);
+  if (spec.rules->exclusive) ask_for_whole_nodes(demands, fleet, set.nodes.get());
+  auto made = gang_of(demands, lie, set);
   if (spec.is_elastic()) {  // its nodes are all alike
     made->lie = Lie::apart;
     made->tasks.resize(spec.node_count_max, made->tasks.front());
@@ -274,8 +294,8 @@ std::shared_ptr<const JobShape> JobShapes::shape_of(const JobSpec& spec, const W
   return shape;
 }
 
-std::shared_ptr<const JobShape> JobShapes::shape_of(const Placement& placement,
-                                                    const NodeSet& set) {
+std::shared_ptr<const JobShape> JobShapes::shape_of(const Placement& placement, const NodeSet& set,
+                                                    bool exclusive) {
   drop_unused();
   std::vector<Demand> demands;
   for (const NodePart& part : placement) {
@@ -288,6 +308,7 @@ std::shared_ptr<const JobShape> JobShapes::shape_of(const Placement& placement,
     }
     demand.cpu_milli = std::int64_t{part.cpu_count} * 1000;
     demand.memory_bytes = static_cast<std::int64_t>(part.memory_bytes);
+    demand.whole_node = exclusive;
     demands.push_back(std::move(demand));
   }
   const auto make = [&] {
@@ -325,6 +346,11 @@ Fit JobShapes::fit_of(const JobSpec& spec, const World& world, const NodeSet& se
   return entry.fit;
 }
 
+static bool asks_for_the_same(const JobShape& a, const JobShape& b) {
+  return std::equal(a.tasks.begin(), a.tasks.end(), b.tasks.begin(), b.tasks.end(),
+                    [](const TaskShape& x, const TaskShape& y) { return *x.demand == *y.demand; });
+}
+
 JobShapes::Renewed JobShapes::renew(const World& world) {
   Renewed renewed;
   for (auto& [key, entry] : entries_) {
@@ -333,17 +359,20 @@ JobShapes::Renewed JobShapes::renew(const World& world) {
     const bool counts_anew = key.task.mig_count > 0 &&
                              shape->tasks.front().demand->portion !=
                                  world.fleet.cut_amount(key.task.mig_profile).value_or(one_gpu);
-    if (!counts_anew && (key.node_count > 0 || shape->lie == Lie::few_nodes)) continue;
+    if (!counts_anew && !key.exclusive && (key.node_count > 0 || shape->lie == Lie::few_nodes))
+      continue;
     JobSpec spec;
     spec.task_count = key.task_count;
     spec.node_count = key.node_count;
     spec.node_count_max = key.node_count_max;
     spec.task = key.task;
     spec.node = key.node;
+    if (key.exclusive) spec.rules.edit().exclusive = true;
     const NodeSet set{key.set, shape->tasks.front().nodes, key.spread, key.topology, key.segments};
     const std::uint32_t nodes = fixed_node_count(spec, world, set);
-    if (!counts_anew && nodes == shape->tasks.size()) continue;
+    if (!counts_anew && !key.exclusive && nodes == shape->tasks.size()) continue;
     auto made = make(spec, world.fleet, nodes, set);
+    if (key.exclusive && asks_for_the_same(*shape, *made)) continue;
     entry.shape = made;
     renewed.emplace(shape, std::move(made));
   }

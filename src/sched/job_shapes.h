@@ -33,7 +33,8 @@ class JobShapes {
   std::shared_ptr<const JobShape> shape_of(const JobSpec& spec, const World& world,
                                            const NodeSet& set);
   /// Of a job that holds these parts: a task for each of them.
-  std::shared_ptr<const JobShape> shape_of(const Placement& placement, const NodeSet& set);
+  std::shared_ptr<const JobShape> shape_of(const Placement& placement, const NodeSet& set,
+                                           bool exclusive);
 
   /// Where a level is required, nodes that its places are still to get count as large enough.
   Fit fit_of(const JobSpec& spec, const World& world, const NodeSet& set);
@@ -54,6 +55,7 @@ class JobShapes {
     bool spread = false;
     std::optional<TopologyWish> topology;
     std::optional<Segments> segments;
+    bool exclusive = false;
 
     friend auto operator<=>(const Key&, const Key&) = default;
   };

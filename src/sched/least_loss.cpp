@@ -46,7 +46,7 @@ std::optional<PackRequest> LeastLoss::request_of(const Demand& demand) {
     case Demand::Gpu::cut:
       return std::nullopt;
   }
-  if (!demand.mig.empty() || !request.is_valid()) return std::nullopt;
+  if (!demand.mig.empty() || demand.whole_node || !request.is_valid()) return std::nullopt;
   return request;
 }
 

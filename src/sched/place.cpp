@@ -275,9 +275,10 @@ class Placing {
     return true;
   }
 
-  /// A request for memory is a larger part of a smaller GPU, and a profile of fewer slices.
+  /// A request for memory is a larger part of a smaller GPU, a profile of fewer slices, and a whole
+  /// node is as large as it is.
   static bool is_charged_by_node(const Demand& demand) {
-    return demand.gpu == Demand::Gpu::memory || demand.is_cut();
+    return demand.gpu == Demand::Gpu::memory || demand.is_cut() || demand.whole_node;
   }
 
   struct Choice {
@@ -496,7 +497,7 @@ class Placing {
     if (was_evicted_from(ref, spot)) {
       world_.restore(ref);
     } else if (now) {
-      if (demand.gpu == Demand::Gpu::whole) spot.gpus = choose_whole(node, demand.devices);
+      spot.gpus = choose_whole_for(node, demand);
       world_.start(ref, std::move(spot));
     } else {
       world_.promise(ref, std::move(spot));

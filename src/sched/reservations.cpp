@@ -101,7 +101,8 @@ class ReservationSearch {
       if (gpus == 0) return 0;
       tasks = std::min(tasks, (demand_->is_cut() ? room.gpus_to_cut : room.gpus) / gpus);
     }
-    if (demand_->cpu_milli > 0) tasks = std::min(tasks, room.cpu / demand_->cpu_milli);
+    if (const std::int64_t cpu = cpu_on(node, *demand_); cpu > 0)
+      tasks = std::min(tasks, room.cpu / cpu);
     if (demand_->memory_bytes > 0) tasks = std::min(tasks, room.memory / demand_->memory_bytes);
     return std::max<std::int64_t>(0, tasks);
   }
@@ -145,7 +146,7 @@ class ReservationSearch {
     add(*area, -tasks_on(index));
     Room& freed = freed_[index];
     free_gpus(spot, demand, freed);
-    freed.cpu += demand.cpu_milli;
+    freed.cpu += cpu_on(world_.fleet.at(index), demand);
     freed.memory += demand.memory_bytes;
     count(index);
   }
@@ -155,7 +156,7 @@ class ReservationSearch {
     const auto can_be_cut = [&node](std::uint32_t gpu) {
       return node.cuts != nullptr && node.cuts->use_of(gpu) == NodeCuts::Use::either;
     };
-    freed.gpus += demand.whole_gpus();
+    freed.gpus += demand.whole_node ? std::ssize(spot.gpus) : demand.whole_gpus();
     for (const std::uint32_t gpu : spot.gpus) freed.gpus_to_cut += can_be_cut(gpu);
     // One that several have a part of is free when the last of them is gone.
     for (const std::uint32_t id : spot.shared) {
@@ -214,9 +215,11 @@ class ReservationSearch {
     Room spare = room_on(node);
     if (demand_->devices > 0)
       Reservations::take_gpus(spare, is_both, *demand_, tasks * gpus_needed(there));
-    spare.cpu -= tasks * demand_->cpu_milli;
+    // Who has the whole node leaves no CPU, and so nothing, to others.
+    spare.cpu -= tasks * cpu_on(there, *demand_);
     spare.memory -= tasks * demand_->memory_bytes;
-    kept_.holds_[node].push_back({job_, kept_.all_.size() - 1, start, spare, is_both});
+    kept_.holds_[node].push_back(
+        {job_, kept_.all_.size() - 1, start, spare, is_both, there.cpu_milli});
   }
 
   const World& world_;
@@ -264,9 +267,10 @@ std::optional<std::int64_t> Reservations::exact_start_of(std::uint32_t job) cons
   return std::nullopt;
 }
 
-bool Reservations::fits(const Room& room, const Demand& demand, std::int64_t gpus) {
+bool Reservations::fits(const Hold& hold, const Demand& demand, std::int64_t gpus) {
+  const Room& room = hold.spare;
   return (gpus == 0 || gpus <= (demand.is_cut() ? room.gpus_to_cut : room.gpus)) &&
-         demand.cpu_milli <= room.cpu && demand.memory_bytes <= room.memory;
+         cpu_of(demand, hold) <= room.cpu && demand.memory_bytes <= room.memory;
 }
 
 /// Which GPUs these will be is not known: where some can be both, they are missing for both uses.
@@ -283,7 +287,7 @@ std::optional<std::uint32_t> Reservations::delayed_by(std::uint32_t job, NodeInd
   const std::size_t before = turn_of(job);
   for (const Hold& hold : holds->second)
     if (hold.rank < before && stretch.end > hold.from &&
-        !fits(hold.spare, demand, gpus_of(demand, stretch, hold.from)))
+        !fits(hold, demand, gpus_of(demand, stretch, hold.from)))
       return hold.job;
   return std::nullopt;
 }
@@ -299,7 +303,7 @@ void Reservations::apply(const Change& change) {
     if (change.stretch.end <= hold.from || change.job == hold.job) continue;
     take_gpus(hold.spare, hold.is_both, *change.demand,
               -change.sign * gpus_of(*change.demand, change.stretch, hold.from));
-    hold.spare.cpu += change.sign * change.demand->cpu_milli;
+    hold.spare.cpu += change.sign * cpu_of(*change.demand, hold);
     hold.spare.memory += change.sign * change.demand->memory_bytes;
   }
 }

@@ -117,11 +117,15 @@ class Reservations {
     std::uint32_t job = 0;
     std::size_t rank = 0;  // in all_
     std::int64_t from = 0;
-    Room spare;            // of what will be free then
-    bool is_both = false;  // some GPU of the node can be had whole and be cut
+    Room spare;                  // of what will be free then
+    bool is_both = false;        // some GPU of the node can be had whole and be cut
+    std::int64_t cpu_milli = 0;  // of the node
   };
   friend class ReservationSearch;
-  static bool fits(const Room& room, const Demand& demand, std::int64_t gpus);
+  static bool fits(const Hold& hold, const Demand& demand, std::int64_t gpus);
+  static std::int64_t cpu_of(const Demand& demand, const Hold& hold) {
+    return demand.whole_node ? hold.cpu_milli : demand.cpu_milli;
+  }
   /// GPUs of what is kept from `from` on that the task would have; parts count as whole ones.
   static std::int64_t gpus_of(const Demand& demand, const Stretch& stretch, std::int64_t from) {
     return stretch.beside_until > from ? 0 : demand.devices;

@@ -377,7 +377,7 @@ void Scheduler::add_holding(const Job& job, bool is_ending, std::int64_t now) {
     made.shape = shapes_.shape_of(job.spec, world_, set);
   } else {
     made.tasks = tasks_holding(placement, is_ending ? TaskState::leaving : TaskState::running);
-    made.shape = shapes_.shape_of(placement, set);
+    made.shape = shapes_.shape_of(placement, set, job.spec.rules->exclusive);
   }
   if (world_.policy.least_loss) world_.least_loss.observe(*made.shape);
   // How long it has run is not known on this clock: as if it had begun now.
@@ -553,7 +553,7 @@ Placement Scheduler::placement_of(const SchedJob& job, bool grows) const {
       part->gpu_share = share_of(demand, fleet_node);
       part->gpu_memory_mib = static_cast<std::uint32_t>(demand.memory_mib);
     }
-    part->cpu_count += static_cast<std::uint32_t>(demand.cpu_milli / 1000);
+    part->cpu_count += static_cast<std::uint32_t>(cpu_on(fleet_node, demand) / 1000);
     part->memory_bytes += static_cast<std::uint64_t>(demand.memory_bytes);
   }
   std::uint32_t task_first = 0;
@@ -596,9 +596,11 @@ void Scheduler::settle_start(std::uint32_t number, const Placement& placement, b
   if (elastic)
     held.tasks.resize(job.shape->tasks.size());
   else
-    held.shape = shapes_.shape_of(placement, {.nodes = job.shape->tasks.front().nodes,
-                                              .spread = job.shape->spread,
-                                              .topology = job.shape->gang.groups.front().topology});
+    held.shape = shapes_.shape_of(placement,
+                                  {.nodes = job.shape->tasks.front().nodes,
+                                   .spread = job.shape->spread,
+                                   .topology = job.shape->gang.groups.front().topology},
+                                  job.shape->tasks.front().demand->whole_node);
   world_.remove(number);
   numbers_[held.id] = world_.add(std::move(held));
 }

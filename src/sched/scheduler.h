@@ -184,6 +184,7 @@ class Scheduler {
   void remember(std::int64_t now);
   const std::string& free_text(const NodeSet& set) const;
   std::string cut_text(const JobSpec& spec, const NodeSet& set) const;
+  std::string empty_text(const NodeSet& set) const;
   std::string fit_text(const JobSpec& spec, Fit fit) const;
   std::string places_text(const JobSpec& spec, const NodeSet& set) const;
   std::string segment_fit_text(Fit fit, const NodeSet& set, const std::string& which) const;

@@ -55,17 +55,19 @@ std::string Scheduler::quota_text(const Job& job, const WaitCause& cause) const 
   for (const std::uint32_t task : tasks_to_place(waiting)) asked += waiting.demand(task).charge(0);
   const std::string name = format(
       "{} {}", quota_map_.is_project(cause.project) ? "project" : "department", quoted(node.name));
+  std::string needs = request_text(job.spec);
+  if (job.spec.rules->exclusive)
+    needs += format(" ({} at least)", amount_text(Resource::gpu, asked[Resource::gpu]));
   if (cause.kind == WaitCause::Kind::limit) {
     const Resource r = passing(node.held, asked, node.terms.limit);
-    return format("needs {}: {} holds {}, its limit is {}", request_text(job.spec), name,
+    return format("needs {}: {} holds {}, its limit is {}", needs, name,
                   amount_text(r, node.held[r]), amount_text(r, node.terms.limit[r]));
   }
   const Resource r = passing(node.held_firm, asked, node.terms.deserved);
   return format(
       "needs {} and cannot be preempted, so it must fit the quota: {} has {} of its quota of {} in "
       "such jobs",
-      request_text(job.spec), name, amount_text(r, node.held_firm[r]),
-      amount_text(r, node.terms.deserved[r]));
+      needs, name, amount_text(r, node.held_firm[r]), amount_text(r, node.terms.deserved[r]));
 }
 
 const std::string& Scheduler::free_text(const NodeSet& set) const {
@@ -89,6 +91,18 @@ const std::string& Scheduler::free_text(const NodeSet& set) const {
   text = format("{} GPUs and {} CPUs are free{}, {}at most {} GPUs on one node", gpus,
                 cpu_milli / 1000, set.id == 0 ? "" : " there", in_one, gpus_most);
   return text;
+}
+
+/// Of a job that wants nodes for itself.
+std::string Scheduler::empty_text(const NodeSet& set) const {
+  std::size_t count = 0, empty = 0;
+  for_nodes(world_.fleet, set.nodes.get(), [&](const FleetNode& node) {
+    if (!node.usable) return;
+    ++count;
+    empty += node.residents.empty();
+  });
+  return format("{} of {} node{} {} empty", empty == 0 ? "none" : format("{}", empty), count,
+                count == 1 ? "" : "s", empty > 1 ? "are" : "is");
 }
 
 /// Of a job that waits for MIG instances: whether slices are missing, or only lie badly.
@@ -212,7 +226,9 @@ std::string Scheduler::fit_text(const JobSpec& spec, Fit fit) const {
     case Fit::yes:
       break;
   }
-  const std::string free = spec.task.uses_mig() ? cut_text(spec, set) : free_text(set);
+  const std::string free = spec.task.uses_mig()    ? cut_text(spec, set)
+                           : spec.rules->exclusive ? empty_text(set)
+                                                   : free_text(set);
   return which.empty() ? free : format("may run on nodes{}; {}", which, free);
 }
 

@@ -35,9 +35,9 @@ class VictimBound {
 
   void free(const Unit& unit) {
     for (const auto task : unit.tasks) {
-      const Demand& demand = world_.demand({unit.job, task});
-      if (demand.wants_gpu())
-        add(world_.task({unit.job, task}).spot.node, std::max<std::int64_t>(1, demand.devices));
+      const TaskRef ref{unit.job, task};
+      if (world_.demand(ref).wants_gpu() || world_.demand(ref).whole_node)
+        add(world_.task(ref).spot.node, gpus_left_by(world_, ref));
     }
   }
 

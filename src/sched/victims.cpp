@@ -121,8 +121,7 @@ class Search {
         if (project == May::unknown)
           project = rule_.may_take_from(world_.job(resident.task.job).project) ? May::yes : May::no;
         if (project == May::yes)
-          evictable_[i] +=
-              static_cast<std::int32_t>(std::max<std::uint32_t>(1, resident.demand->devices));
+          evictable_[i] += static_cast<std::int32_t>(gpus_left_by(world_, resident.task));
       }
     }
     world_.note_work(work_per_node * world_.fleet.size());

@@ -142,8 +142,8 @@ bool World::start_promised(const Promise& promise) {
       SharedChoice choice = choose_shared(fleet.at(node), node, demand, packs_shared(job));
       if (!choice.now) break;
       spot = std::move(choice.spot);
-    } else if (demand.gpu == Demand::Gpu::whole) {
-      spot.gpus = choose_whole(fleet.at(node), demand.devices);
+    } else {
+      spot.gpus = choose_whole_for(fleet.at(node), demand);
     }
     set_state({promise.job, task}, TaskState::starting, std::move(spot));
     ++fitting;

@@ -155,8 +155,13 @@ std::string joined(const std::vector<std::string>& words) {
   return format("{}", fmt::join(words, ","));
 }
 
+/// Of a job that has its nodes to itself: they are taken to be as large as this one.
 std::vector<std::uint32_t> cpus_per_node(const proto::LaunchRun& launch) {
   std::vector<std::uint32_t> cpus;
+  if (launch.spec.rules->exclusive) {
+    cpus.assign(launch.tasks_per_node.size(), launch.part.cpu_count);
+    return cpus;
+  }
   for (const std::uint32_t tasks : launch.tasks_per_node)
     cpus.push_back(tasks * launch.spec.task.cpu_count);
   return cpus;
@@ -249,8 +254,8 @@ void add_gpu_counts(Variables& set, const proto::LaunchRun& launch) {
   const JobSpec& spec = launch.spec;
   const std::uint64_t total = task_count_of(launch) * spec.task.gpu_count +
                               launch.nodes.size() * std::uint64_t{spec.node.gpu_count};
-  if (total == 0) return;
-  set.both("GPUS", total);
+  if (total == 0 && !spec.rules->exclusive) return;
+  set.both("GPUS", std::max<std::uint64_t>(total, launch.part.gpus.size()));
   set.both("GPUS_ON_NODE", launch.part.gpus.size());
   if (spec.node.gpu_count > 0) set.both("GPUS_PER_NODE", spec.node.gpu_count);
   if (spec.task.gpu_count > 0) set.both("GPUS_PER_TASK", spec.task.gpu_count);
@@ -273,7 +278,10 @@ std::vector<std::string> gpus_of(const proto::LaunchRun& launch, std::uint32_t l
   if (launch.payload.mode != LaunchMode::tasks || each == 0 || own > all.size()) return all;
   const auto first = all.begin() + static_cast<std::ptrdiff_t>(each * local);
   std::vector<std::string> gpus(first, first + static_cast<std::ptrdiff_t>(each));
-  gpus.insert(gpus.end(), all.begin() + static_cast<std::ptrdiff_t>(own), all.end());
+  // Who has the node to itself may have more than anybody asked for: those are nobody's.
+  const std::size_t end = std::min(all.size(), own + launch.spec.node.gpu_count);
+  gpus.insert(gpus.end(), all.begin() + static_cast<std::ptrdiff_t>(own),
+              all.begin() + static_cast<std::ptrdiff_t>(end));
   return gpus;
 }
 

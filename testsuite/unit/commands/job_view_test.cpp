@@ -151,7 +151,7 @@ TEST(JobJson, ARunningJob) {
       R"("mps":false,"mps_percent":null,"image":null,"image_digest":null,"ports":[],"urls":[])"
       R"(,"array_job_id":null,"array_task_id":null,"array_tasks":null,"array_tasks_waiting":null,)"
       R"("dependency":null,"begin_time":null,"deadline":null,"held":false,"nice":0,"retries":0,)"
-      R"("failures":0,"comment":null,"labels":{},"saved_time":null})");
+      R"("failures":0,"comment":null,"labels":{},"saved_time":null,"exclusive":false})");
 }
 
 TEST(JobJson, AnIdleJob) {
@@ -180,7 +180,7 @@ TEST(JobJson, AWaitingJob) {
       R"("idle_since":null,"mps":false,"mps_percent":null,"image":null,"image_digest":null,"ports":[],"urls":[])"
       R"(,"array_job_id":null,"array_task_id":null,"array_tasks":null,"array_tasks_waiting":null,)"
       R"("dependency":null,"begin_time":null,"deadline":null,"held":false,"nice":0,"retries":0,)"
-      R"("failures":0,"comment":null,"labels":{},"saved_time":null})");
+      R"("failures":0,"comment":null,"labels":{},"saved_time":null,"exclusive":false})");
 }
 
 TEST(JobJson, AShareOfTheCompute) {

@@ -34,6 +34,7 @@ std::string text_of(const JobSpec& spec) {
   if (spec.preemptibility == Preemptibility::no) text += ", not preemptible";
   if (spec.preemptibility == Preemptibility::semi) text += ", preemptible in part";
   if (spec.background) text += ", in the background";
+  if (spec.rules->exclusive) text += ", alone";
   if (spec.signal != 0) text += format(", signal {}@{}", spec.signal, spec.signal_seconds);
   if (spec.grace_seconds >= 0) text += format(", grace {} s", spec.grace_seconds);
   if (!spec.nodes->empty()) text += ", " + rota::text_of(*spec.nodes);
@@ -185,6 +186,16 @@ TEST(SubmitOptions, SayHowItIsServed) {
             "part");
   EXPECT_EQ(line("--background -G 2"),
             "job.sh in default, train, 0 nodes, 1 tasks, 2+0 GPUs, in the background");
+  EXPECT_EQ(line("--exclusive -G 2"),
+            "job.sh in default, train, 0 nodes, 1 tasks, 2+0 GPUs, alone");
+  EXPECT_EQ(line("--exclusive=node"),
+            "job.sh in default, train, 0 nodes, 1 tasks, 0+0 GPUs, alone");
+  EXPECT_EQ(line("--exclusive=user"),
+            "--exclusive: 'user' is not known here: a node is shared with every job or with none; "
+            "write --exclusive for none");
+  EXPECT_EQ(line("--exclusive -g 0.5"),
+            "a job that has its nodes to itself gets whole GPUs: ask for whole ones, or leave out "
+            "--exclusive");
   EXPECT_EQ(line("--background --interactive"),
             "a job in the background gives way to all others: it is of kind train and preemptible");
   EXPECT_EQ(line("--preemptibility semi -N 2"),

@@ -152,6 +152,21 @@ TEST(Environment, SharedGpusAreSeenByEveryTask) {
   EXPECT_EQ(with(env.task(1), "CUDA_VISIBLE_DEVICES="), "GPU-a,GPU-b,GPU-c\n");
 }
 
+// It has all GPUs of the node, and its tasks what they asked for.
+TEST(Environment, AJobWithItsNodesToItself) {
+  Env env;
+  env.launch.spec.rules.edit().exclusive = true;
+  env.launch.part.gpus = {0, 1, 2, 3};
+  env.launch.part.cpu_count = 64;
+  env.launch.gpu_uuids = {"GPU-a", "GPU-b", "GPU-c", "GPU-d"};
+  EXPECT_EQ(with(env.job(), "ROTA_GPUS"), "=5\n_ON_NODE=4\n_PER_TASK=1\n");
+  EXPECT_EQ(with(env.job(), "ROTA_JOB_CPUS_PER_NODE="), "64(x3)\n");
+  EXPECT_EQ(with(env.task(1), "CUDA_VISIBLE_DEVICES="), "GPU-b\n");
+  env.launch.spec.task.gpu_count = 0;
+  EXPECT_EQ(with(env.job(), "ROTA_GPUS"), "=4\n_ON_NODE=4\n");
+  EXPECT_EQ(with(env.task(1), "CUDA_VISIBLE_DEVICES="), "GPU-a,GPU-b,GPU-c,GPU-d\n");
+}
+
 TEST(Environment, AScriptSeesAllGpusOfItsNode) {
   Env env;
   env.launch.payload.mode = LaunchMode::batch;

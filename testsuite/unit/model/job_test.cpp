@@ -156,6 +156,12 @@ TEST(ValidateSpec, NamesTheFieldThatIsWrong) {
             }),
             "invalid job: a job in the background gives way to all others: it is of kind train and "
             "preemptible");
+  EXPECT_EQ(spec_after([](JobSpec& s) {
+              s.rules.edit().exclusive = true;
+              s.task = {.gpu_count = 1, .gpu_share = 500'000};
+            }),
+            "invalid job: a job that has its nodes to itself gets whole GPUs: ask for whole ones, "
+            "or leave out --exclusive");
   EXPECT_EQ(spec_after([](JobSpec& s) { s.task_count = 0; }),
             "invalid job: the number of tasks is 0, it must be 1 to 1000000");
   EXPECT_EQ(spec_after([](JobSpec& s) { s.node_count = 5; }),
