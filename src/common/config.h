@@ -129,6 +129,11 @@ struct Config {
   Duration node_health_check_interval = std::chrono::minutes(5);
   Duration node_health_check_limit = std::chrono::seconds(60);
   bool node_health_check_jobs = false;
+  std::string node_prolog;
+  std::string node_epilog;
+  Duration node_prolog_limit = std::chrono::minutes(5);
+  std::string node_prolog_failure = "drain";
+  std::string node_epilog_failure = "drain";
 
   std::string proxy_listen = "127.0.0.1:7119";
   std::string proxy_url;

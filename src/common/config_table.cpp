@@ -147,6 +147,14 @@ Result<void> is_strangers_choice(std::string_view text) {
   static constexpr std::array<std::string_view, 2> choices{"keep", "destroy"};
   return is_one_of(text, choices);
 }
+Result<void> is_prolog_choice(std::string_view text) {
+  static constexpr std::array<std::string_view, 3> choices{"drain", "requeue", "fail"};
+  return is_one_of(text, choices);
+}
+Result<void> is_epilog_choice(std::string_view text) {
+  static constexpr std::array<std::string_view, 2> choices{"drain", "ignore"};
+  return is_one_of(text, choices);
+}
 Result<void> is_bind_choice(std::string_view text) {
   static constexpr std::array<std::string_view, 3> choices{"none", "prefer", "strict"};
   return is_one_of(text, choices);
@@ -445,6 +453,17 @@ constexpr std::array table{
         DurationMember{&Config::node_health_check_limit, 1s, 1h}},
     Row{{"node.health_check_jobs", "bool", "false", "Whether they are run before each job, too"},
         BoolMember{&Config::node_health_check_jobs}},
+    Row{{"node.prolog", "string", "''", "Program run before each job on the node; '' for none"},
+        TextMember{&Config::node_prolog, is_path_or_empty}},
+    Row{{"node.epilog", "string", "''", "Program run after each job on the node; '' for none"},
+        TextMember{&Config::node_epilog, is_path_or_empty}},
+    Row{{"node.prolog_limit", "duration", "5m", "How long each of the two may take"},
+        DurationMember{&Config::node_prolog_limit, 1s, 24h}},
+    Row{{"node.prolog_failure", "choice", "drain",
+         "When the prolog fails: drain (the node; the job goes elsewhere), requeue, or fail"},
+        TextMember{&Config::node_prolog_failure, is_prolog_choice}},
+    Row{{"node.epilog_failure", "choice", "drain", "When the epilog fails: drain, or ignore"},
+        TextMember{&Config::node_epilog_failure, is_epilog_choice}},
 
     Row{{"proxy.listen", "address", "127.0.0.1:7119",
          "Where rproxy listens for browsers; port 0 takes any free port"},

@@ -182,6 +182,10 @@ Result<void> Daemon::make_shell() {
   if (config_.node_image_cache != "auto") {
     ROTA_TRY(options.images.cache_bytes, size_parse(config_.node_image_cache));
   }
+  options.prologs = prolog_options(config_);
+  options.prologs.directory = facts.spool_dir + "/prolog";
+  options.prologs.node = name;
+  options.prologs.boot_id = facts.boot_id;
   log::info("rgpud {} on node {}: {} CPUs, {} memory, {} GPUs", version(), name,
             options.inventory.cpu_count, size_format(options.inventory.memory_bytes),
             options.inventory.gpus.size());

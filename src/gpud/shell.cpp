@@ -59,6 +59,10 @@ Shell::Shell(boost::asio::any_io_executor executor, Options options, Spool spool
                 progress.text = std::move(text);
                 controller_->send(progress);
               }),
+      prologs_(executor, options_.prologs,
+               [this](const std::string& program, const Error& why) {
+                 if (health_) health_->program_failed(program, why);
+               }),
       timer_(executor) {
   images_.names_changed = [this] { tell_images(); };
 }
@@ -81,28 +85,57 @@ Steps::Events Shell::step_events() {
     if (end.detail.size() > detail_bytes_max) end.detail.resize(detail_bytes_max);
     end.usage = usage_.end(run);
     close_gpus_of(run, end);
-    agent_.ended(run, std::move(end));
-    carry_out();
-    runs_changed();
-    if (on_run_ended) on_run_ended(run);
+    prologs_.after(run, end, [this, run, end] { ended(run, end); });
   };
   events.gpu_holders = [this] { return gpu_holders ? gpu_holders() : std::vector<GpuHolders>{}; };
   events.gpu_held = [this](MonoTime now) { return usage_.held(now); };
-  events.before_start = [this](std::function<void(Result<void>)> done) {
-    if (!health_) return done({});
-    health_->check_start(std::move(done));
+  events.before_start = [this](const proto::LaunchRun& launch, Prologs::Answer done) {
+    before_start(launch, std::move(done));
   };
   events.prepare = [this](const proto::LaunchRun& launch, const Steps::Events::Groups& groups,
                           Steps::Events::Prepared prepared) {
     prepare(launch, groups, std::move(prepared));
   };
   events.container_lost = [this] { sweep_containers(); };
-  events.release = [this](RunId run) {
-    images_.release(run);
-    mps_.release(run);
-    if (options_.mig != nullptr) options_.mig->release(run, mono_now());
-  };
+  events.release = [this](RunId run) { release(run); };
   return events;
+}
+
+/// First whether this node takes jobs at all, then what it does for this one. `launch` lives until
+/// `done` was called.
+void Shell::before_start(const proto::LaunchRun& launch, Prologs::Answer done) {
+  const auto begin = [this, &launch, done = std::move(done)](Result<void> checked) {
+    // One that was ended meanwhile has no epilog to come, and needs no prolog.
+    if (!checked || !steps_.is_preparing(launch.run)) return done(std::move(checked));
+    prologs_.before(launch, agent_.settings().slurm_environment, done);
+  };
+  if (!health_) return begin({});
+  health_->check_start(begin);
+}
+
+void Shell::release(RunId run) {
+  images_.release(run);
+  mps_.release(run);
+  if (options_.mig != nullptr) options_.mig->release(run, mono_now());
+}
+
+/// Nothing of it is left here: others may have its place.
+void Shell::ended(RunId run, RunEnd end) {
+  agent_.ended(run, std::move(end));
+  carry_out();
+  runs_changed();
+  if (on_run_ended) on_run_ended(run);
+}
+
+/// Epilogs that an rgpud before us owed. Runs of which there is no record were about to start.
+void Shell::run_left_over(const std::map<RunId, RunEnd>& ended, const std::set<RunId>& adopted) {
+  for (const auto& [id, end] : ended)
+    prologs_.after(id, end, [this, id, end] {
+      release(id);
+      this->ended(id, end);
+    });
+  for (const RunId id : prologs_.left_over())
+    if (!adopted.contains(id)) prologs_.after(id, {}, [] {});
 }
 
 /// First what the GPUs are, then who serves them. `launch` lives until `prepared` was called.
@@ -258,11 +291,16 @@ void Shell::settle_instances() {
 Result<void> Shell::start() {
   std::size_t running = 0;
   std::set<RunId> adopted;
+  std::map<RunId, RunEnd> without_epilog;  // and otherwise ended
   for (AdoptedRun& run : steps_.adopt()) {
     const RunId id = run.launch.run;
     const bool is_over = run.phase == proto::RunPhase::ended;
     running += is_over ? 0 : 1;
     if (is_over) run.end.usage = usage_.end(id);
+    if (is_over && prologs_.owes_epilog(id)) {
+      without_epilog.emplace(id, std::exchange(run.end, {}));
+      run.phase = run.start_time ? proto::RunPhase::running : proto::RunPhase::starting;
+    }
     if (!is_over && !run.launch.spec.image.empty())
       images_.adopt(id, run.launch.spec.image.str(), run.image_digest);
     agent_.adopt(std::move(run));
@@ -280,6 +318,7 @@ Result<void> Shell::start() {
   if (health_) health_->start(agent_.runs());
   for (const auto& [id, run] : agent_.runs())
     if (run.phase == proto::RunPhase::ended) close_gpus_of(id, run.end);
+  run_left_over(without_epilog, adopted);
   tick();
   return {};
 }
@@ -299,6 +338,7 @@ void Shell::watch_health(Monitor::Options options, std::function<void()> was_res
 }
 
 void Shell::stop() {
+  prologs_.stop();
   if (health_) health_->stop();
 }
 

@@ -14,6 +14,7 @@
 #include "gpud/meter/keeper.h"
 #include "gpud/mig/keeper.h"
 #include "gpud/mps/keeper.h"
+#include "gpud/prolog.h"
 #include "gpud/steps.h"
 #include "net/connection.h"
 #include "proto/messages.h"
@@ -33,6 +34,7 @@ class Shell {
     std::string jobstats_dir;  // the same
     std::string mps_program;   // of MpsKeeper
     ImageKeeper::Options images;
+    Prologs::Options prologs;
     MigKeeper* mig = nullptr;                 // none: no GPU here can be cut
     std::map<std::string, MigSeen> mig_seen;  // what was there before us
   };
@@ -77,6 +79,10 @@ class Shell {
 
  private:
   Steps::Events step_events();
+  void before_start(const proto::LaunchRun& launch, Prologs::Answer done);
+  void release(RunId run);
+  void ended(RunId run, RunEnd end);
+  void run_left_over(const std::map<RunId, RunEnd>& ended, const std::set<RunId>& adopted);
   ImageKeeper::Options image_options();
   template <class Order>
   Result<void> apply(const proto::Frame& frame);
@@ -116,6 +122,7 @@ class Shell {
   Steps steps_;
   MpsKeeper mps_;
   ImageKeeper images_;
+  Prologs prologs_;
   boost::asio::steady_timer timer_;
   std::shared_ptr<net::Connection> controller_;
   std::optional<Monitor> health_;

@@ -7,6 +7,7 @@
 // SPOOL/mig        which MIG instances are ours (mig/ledger.h)
 // SPOOL/images     images that jobs used, and which of them are ours (container/cache.h)
 // SPOOL/mps/       a directory for each MPS daemon (mps/place.h)
+// SPOOL/prolog/    runs whose epilog is still to come (prolog.h)
 // SPOOL/steps.sock where an rstepd reports after rgpud was restarted
 #pragma once
 #include <string>

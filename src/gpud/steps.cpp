@@ -92,7 +92,7 @@ void Steps::start(StartStep effect, const NodeSettings& settings) {
   last_start_ = mono_now();
   if (!events_.before_start) return find_groups(std::move(effect), settings);
   auto shared = std::make_shared<StartStep>(std::move(effect));
-  events_.before_start([this, run, shared, settings](Result<void> checked) {
+  events_.before_start(shared->launch, [this, run, shared, settings](Result<void> checked) {
     if (!is_preparing(run)) return;  // it was ended
     if (checked) return find_groups(std::move(*shared), settings);
     finish_later(run, launch_failed(checked.error()));

@@ -45,9 +45,10 @@ class Steps {
     std::function<void(RunId)> release = nullptr;
     /// A run whose rstepd is gone, or could not remove its container, may have left it.
     std::function<void()> container_lost = nullptr;
-    /// Asked before a run starts: calls what it is given, at once or later; an error keeps the run
-    /// from starting here. Empty: every run may start.
-    std::function<void(std::function<void(Result<void>)>)> before_start = nullptr;
+    /// Asked before a run starts: calls what it is given, at once or later, and until then has the
+    /// launch; an error keeps the run from starting here. Empty: every run may start.
+    using Checked = std::function<void(Result<void>)>;
+    std::function<void(const proto::LaunchRun&, Checked)> before_start = nullptr;
   };
   /// `step_program` is rstepd's path. Of all calls to this class only tick() calls events itself.
   Steps(boost::asio::any_io_executor executor, Spool spool, NodeFacts facts,
@@ -67,6 +68,8 @@ class Steps {
   void limit(RunId run, std::int64_t seconds);
   void drop(RunId run);
 
+  /// Whether it has no process yet, and nobody has ended it.
+  bool is_preparing(RunId run) const;
   /// Whether it is the container of a run that is not over, by its name.
   bool has_container(const std::string& name) const;
 
@@ -117,7 +120,6 @@ class Steps {
   std::uint16_t adopt_port(const std::vector<std::string>& environment);
   void remove_strays();
   void remove_secrets_of(RunId run) const;
-  bool is_preparing(RunId run) const;
   void find_groups(StartStep effect, const NodeSettings& settings);
   void prepare(StartStep effect, const NodeSettings& settings, std::vector<std::uint32_t> groups);
   void launch(StartStep effect, const NodeSettings& settings, std::vector<std::uint32_t> groups,

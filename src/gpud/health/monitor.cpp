@@ -92,6 +92,7 @@ Result<Monitor::Options> monitor_options(const Config& config) {
   options.check_interval = config.node_health_check_interval;
   options.check_limit = config.node_health_check_limit;
   options.checks_jobs = config.node_health_check_jobs;
+  options.programs = {config.node_prolog, config.node_epilog};
   return options;
 }
 
@@ -106,7 +107,9 @@ Monitor::Monitor(boost::asio::any_io_executor executor, Options options, Events 
 
 void Monitor::start(const std::map<RunId, Agent::Run>& runs) {
   if (!loaded_.events.empty()) logged_sequence_ = loaded_.events.back().sequence;
-  health_.keep_checks({options_.checks.begin(), options_.checks.end()}, now());
+  std::set<std::string> kept(options_.checks.begin(), options_.checks.end());
+  kept.insert(options_.programs.begin(), options_.programs.end());
+  health_.keep_checks(kept, now());
   std::vector<std::string> uuids;
   for (const Gpu& gpu : options_.gpus) uuids.push_back(gpu.uuid);
   HealthWatch::Events events;
@@ -160,6 +163,12 @@ void Monitor::retry(const std::string& uuid) {
   health_.retry(uuid, now());
   if (uuid.empty())
     for (auto& [path, at] : check_at_) at = {};
+  carry_out();
+}
+
+void Monitor::program_failed(const std::string& path, const Error& why) {
+  if (is_stopped_) return;
+  health_.checked(path, why, now());
   carry_out();
 }
 

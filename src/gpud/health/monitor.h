@@ -39,7 +39,8 @@ class Monitor {
     std::vector<std::string> checks;
     Duration check_interval{};
     Duration check_limit{};
-    bool checks_jobs = false;  // before each of them, too
+    bool checks_jobs = false;           // before each of them, too
+    std::vector<std::string> programs;  // whose word on the node is kept as that of a check is
   };
   struct Events {
     std::function<void(RunId, EndCause, std::string detail)> end_run;
@@ -62,6 +63,9 @@ class Monitor {
   proto::GpuHealthReport report() const { return health_.report(); }
   void taken(std::uint64_t sequence) { health_.taken(sequence); }
   void retry(const std::string& uuid);
+  /// One of Options::programs says that the node shall take no more jobs, until somebody tries it
+  /// again.
+  void program_failed(const std::string& path, const Error& why);
   /// A run is over that had these GPUs, and left processes that SIGKILL did not end.
   void left_behind(const std::vector<std::string>& uuids, std::vector<ProcessName> processes);
   /// Calls `done` when the site's checks say that a job may start here, or what they say against

@@ -69,12 +69,13 @@ std::string as_text(const Config& c) {
        << c.node_gpu_test_program << '|' << c.node_gpu_program_limit.count() << '|'
        << c.node_health_checks << '|' << c.node_health_check_interval.count() << '|'
        << c.node_health_check_limit.count() << '|' << c.node_health_check_jobs << '|'
-       << c.proxy_listen << '|' << c.proxy_url << '|' << c.proxy_certificate << '|' << c.proxy_key
-       << '|' << c.proxy_plain << '|' << c.proxy_token_life.count() << '|'
-       << c.proxy_idle_limit.count() << '|' << c.proxy_connections_max << '|'
-       << c.proxy_user_connections_max << '|' << c.notify_sendmail << '|' << c.notify_from << '|'
-       << c.notify_curl << '|' << c.notify_webhooks << '|' << c.notify_limit.count() << '|'
-       << c.log_file << '|' << c.log_level;
+       << c.node_prolog << '|' << c.node_epilog << '|' << c.node_prolog_limit.count() << '|'
+       << c.node_prolog_failure << '|' << c.node_epilog_failure << '|' << c.proxy_listen << '|'
+       << c.proxy_url << '|' << c.proxy_certificate << '|' << c.proxy_key << '|' << c.proxy_plain
+       << '|' << c.proxy_token_life.count() << '|' << c.proxy_idle_limit.count() << '|'
+       << c.proxy_connections_max << '|' << c.proxy_user_connections_max << '|' << c.notify_sendmail
+       << '|' << c.notify_from << '|' << c.notify_curl << '|' << c.notify_webhooks << '|'
+       << c.notify_limit.count() << '|' << c.log_file << '|' << c.log_level;
   return text.str();
 }
 
@@ -133,6 +134,8 @@ TEST(ConfigTable, EveryKeyChangesItsOwnMemberAndNoOther) {
                         : key.name == "node.container_network" ? "none"
                         : key.name == "node.container_ipc"     ? "host"
                         : key.name == "node.image_cache"       ? "200G"
+                        : key.name == "node.prolog_failure"    ? "fail"
+                        : key.name == "node.epilog_failure"    ? "ignore"
                                                                : "";
     if (key.type == "bool") value = key.default_text == "true" ? "false" : "true";
     if (key.name == "cluster.name" || key.name == "node.name" || key.name == "node.cgroup_parent")
