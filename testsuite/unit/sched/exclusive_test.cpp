@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <random>
+#include <set>
 
 #include "common/format.h"
 #include "sched/scheduler.h"
@@ -70,6 +72,7 @@ class Cluster {
         text += format(" n{} ({} GPUs, {} CPUs)", part.node.value - 1, part.gpus.size(),
                        part.cpu_count);
     }
+    for (const Eviction& eviction : plan.evictions) evicted_.insert(eviction.job);
     for (const Eviction& eviction : plan.evictions)
       text += format("{}{} makes way for {}", text.empty() ? "" : "; ",
                      jobs_.at(eviction.job).spec.name, jobs_.at(eviction.taker).spec.name);
@@ -80,6 +83,42 @@ class Cluster {
       scheduler_.release(JobId{id}, part.node);
     scheduler_.remove(JobId{id});
     jobs_.at(JobId{id}).state = JobState::completed;
+  }
+  /// Those that had to make way have left, and wait again.
+  void end_evicted() {
+    for (const JobId id : std::exchange(evicted_, {})) {
+      Job& job = jobs_.at(id);
+      end(id.value);
+      job.state = JobState::pending;
+      job.last.edit().placement.clear();
+      scheduler_.add_waiting(job, now);
+    }
+  }
+  /// One of those that run.
+  void end_some(std::size_t which) {
+    std::vector<std::uint64_t> running;
+    for (const auto& [id, job] : jobs_)
+      if (job.state == JobState::running) running.push_back(id.value);
+    if (!running.empty()) end(running[which % running.size()]);
+  }
+  /// Who has company, or less than all; "": all is well.
+  std::string trouble() const {
+    std::map<NodeId, std::vector<const Job*>> there;
+    for (const auto& [id, job] : jobs_)
+      if (job.state == JobState::running)
+        for (const NodePart& part : job.last->placement) there[part.node].push_back(&job);
+    std::string text;
+    for (const auto& [node, jobs] : there)
+      for (const Job* job : jobs) {
+        if (!job->spec.rules->exclusive) continue;
+        if (jobs.size() > 1) text += format("job {} is not alone; ", job->id.value);
+        for (const NodePart& part : job->last->placement)
+          if (part.node == node &&
+              (part.cpu_count != 64 ||
+               part.gpus.size() != scheduler_.world().fleet.at(node.value - 1).gpu_count))
+            text += format("job {} has not all; ", job->id.value);
+      }
+    return text;
   }
   /// As after a restart of the controller.
   void reload(std::uint64_t id) {
@@ -101,6 +140,7 @@ class Cluster {
   Scheduler scheduler_;
   Org org_;
   std::map<JobId, Job> jobs_;
+  std::set<JobId> evicted_;
 };
 
 // The small job has n0, so n1 is the only one that is empty. All of that is the job's.
@@ -280,6 +320,35 @@ TEST(Exclusive, IsTheSameAfterARestart) {
   EXPECT_EQ(cluster.held("default"), 4);
   cluster.end(alone);
   EXPECT_EQ(cluster.plan(), "other on n0 (0 GPUs, 1 CPUs)");
+}
+
+// Jobs of all kinds come and go: who has its nodes to itself is never met there, and has all of it.
+TEST(Exclusive, NobodyIsEverMet) {
+  for (std::uint32_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const auto draw = [&random](std::uint32_t below) { return random() % below; };
+    Cluster cluster({4, 4, 2, 8, 0});
+    cluster.project("a", 6);
+    cluster.project("b", 8);
+    cluster.set_org();
+    for (int step = 0; step < 60; ++step) {
+      JobSpec spec = Cluster::spec("job", draw(4), draw(3) == 0);
+      spec.project = draw(2) == 0 ? "a" : "b";
+      spec.task_count = 1 + draw(3);
+      if (draw(2) == 0) spec.node_count = spec.task_count;
+      if (draw(4) == 0 && !spec.rules->exclusive && spec.task.gpu_count == 1)
+        spec.task.gpu_share = 500'000;
+      if (draw(5) == 0) spec.background = true;
+      if (draw(3) == 0) spec.time_limit_seconds = 100;
+      if (cluster.fit(spec) == Fit::yes) cluster.submit(spec);
+      cluster.plan();
+      cluster.end_evicted();
+      ASSERT_EQ(cluster.trouble(), "");
+      if (draw(2) == 0) cluster.end_some(draw(1000));
+      cluster.now += 30;
+    }
+  }
 }
 
 }  // namespace
