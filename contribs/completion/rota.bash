@@ -151,15 +151,28 @@ _rota_operand() {
   esac
 }
 
+# What stands behind "rota show".
+_rota_shown() {
+  local noun=$1 word=$2
+  case $noun in
+    job) _rota_words "$word" "$(_rota_jobs)" ;;
+    node) _rota_words "$word" "$(_rota_nodes)" ;;
+    project) _rota_words "$word" "$(_rota_projects)" ;;
+    queue) _rota_words "$word" "$(_rota_queues)" ;;
+    *) _rota_words "$word" job node project queue ;;
+  esac
+}
+
 _rota_complete() {
-  local command=${COMP_WORDS[0]##*/} word=${COMP_WORDS[COMP_CWORD]} before= option i
+  local command=${COMP_WORDS[0]##*/} word=${COMP_WORDS[COMP_CWORD]} before= option noun= i
   COMPREPLY=()
   if [[ $command == rota ]]; then
     for ((i = 1; i < COMP_CWORD; ++i)); do
       [[ ${COMP_WORDS[i]} == -* ]] && continue
       [[ -n ${_rota_options[r${COMP_WORDS[i]}]:-} ]] && command=r${COMP_WORDS[i]}
       [[ ${COMP_WORDS[i]} == bash || ${COMP_WORDS[i]} == port-forward || ${COMP_WORDS[i]} == url ]] && command=rexec
-      [[ ${COMP_WORDS[i]} == version || ${COMP_WORDS[i]} == ping || ${COMP_WORDS[i]} == show ]] && command=rota-word
+      [[ ${COMP_WORDS[i]} == version || ${COMP_WORDS[i]} == ping ]] && command=rota-word
+      [[ ${COMP_WORDS[i]} == show ]] && command=rota-show
       break
     done
   fi
@@ -170,8 +183,15 @@ _rota_complete() {
   elif [[ $before == "=" && $COMP_CWORD -gt 1 ]]; then
     before=${COMP_WORDS[COMP_CWORD - 2]}
   fi
-  if [[ $command == rota-word ]]; then
+  if [[ $command == rota-word || $command == rota-show && $word == -* ]]; then
     _rota_words "$word" --json
+    return
+  fi
+  if [[ $command == rota-show ]]; then
+    while ((++i < COMP_CWORD)) && [[ -z $noun ]]; do
+      [[ ${COMP_WORDS[i]} == -* ]] || noun=${COMP_WORDS[i]}
+    done
+    _rota_shown "$noun" "$word"
     return
   fi
   for option in ${_rota_options[$command]:-}; do

@@ -273,6 +273,42 @@ Table gpu_table(const std::vector<NodeView>& nodes) {
   return table;
 }
 
+std::string node_text(const NodeView& node) {
+  std::string text;
+  const auto add = [&text](std::string_view name, const std::string& value) {
+    if (!value.empty()) text += format("{}: {}\n", name, printable(value));
+  };
+  add("node", node.identity.name);
+  add("state", std::string(name_of(node.state)));
+  add("reason", node.reason);
+  if (node.since) add("since", rfc3339(node.since));
+  add("address", node.identity.address);
+  add("version", node.identity.version);
+  add("type", node.type);
+  add("groups", format("{}", fmt::join(node.groups, ",")));
+  add("place", node.place);
+  add("cpus", format("{}", node.inventory.cpu_count));
+  add("cpus_held", format("{}", node.cpus_held));
+  add("memory", size_format(node.inventory.memory_bytes));
+  add("memory_held", size_format(node.memory_held_bytes));
+  add("gpus", format("{}", node.inventory.gpus.size()));
+  add("gpus_held", decimal_format(gpus_held(node), 6));
+  for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i) {
+    const Gpu& gpu = node.inventory.gpus[i];
+    const GpuHealth health = health_of(node, gpu);
+    std::string line = format("{}, {}, {}, {}", gpu.model, size_format(gpu.memory_bytes), gpu.uuid,
+                              layout_of(node, i));
+    if (const std::string jobs = jobs_text(node, i); jobs != "-") line += ", jobs " + jobs;
+    if (const GpuUsage* usage = usage_of(node, gpu))
+      line += format(", {}% busy, {} used", usage->utilization_percent,
+                     size_format(usage->memory_used_bytes));
+    line += format(", {}", name_of(health.condition));
+    if (!health.reason.empty()) line += format(" ({})", health.reason);
+    add(format("gpu{}", gpu.index), line);
+  }
+  return text;
+}
+
 void write_node(JsonWriter& json, const NodeView& node) {
   json.begin_object();
   json.field("name", node.identity.name);

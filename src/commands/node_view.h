@@ -1,5 +1,6 @@
 // commands/node_view.h - nodes and GPUs as rows of rinfo's tables and as JSON.
 #pragma once
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,9 @@ void sort_by_name(std::vector<NodeView>& nodes);
 /// One row per node, and one row per GPU.
 Table node_table(const std::vector<NodeView>& nodes);
 Table gpu_table(const std::vector<NodeView>& nodes);
+
+/// All that is known of a node and its GPUs, "key: value", one a line.
+std::string node_text(const NodeView& node);
 
 /// One node as an object, as doc/json.md describes it.
 void write_node(JsonWriter& json, const NodeView& node);

@@ -183,6 +183,15 @@ std::string project_text(const Project& project, const ShareView& share) {
   return out;
 }
 
+std::string queue_text(const Queue& queue) {
+  std::string out = format("queue: {}\n", printable(queue.name));
+  for (const OrgKey<Queue>& key : org_keys<Queue>()) {
+    const auto words = key.get(queue);
+    out += format("{}: {}\n", key.name, words.empty() ? "none" : printable(words_text(words)));
+  }
+  return out;
+}
+
 void write_department(JsonWriter& json, const Department& department) {
   json.begin_object();
   json.field("name", department.name);

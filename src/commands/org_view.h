@@ -32,6 +32,9 @@ Table user_table(const Org& org);
 /// Every key of a project and its value, "key: value", one a line, and what its jobs hold.
 std::string project_text(const Project& project, const ShareView& share);
 
+/// The same of a queue.
+std::string queue_text(const Queue& queue);
+
 void write_department(JsonWriter& json, const Department& department);
 void write_project(JsonWriter& json, const Project& project, const ShareView& share);
 void write_queue(JsonWriter& json, const Queue& queue);

@@ -6,20 +6,16 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <optional>
-#include <set>
 
 #include "commands/copy.h"
 #include "commands/exit_code.h"
 #include "commands/forward.h"
 #include "commands/job_change.h"
-#include "commands/job_filter.h"
-#include "commands/job_list.h"
-#include "commands/job_view.h"
 #include "commands/json.h"
 #include "commands/output.h"
 #include "commands/program.h"
 #include "commands/session.h"
+#include "commands/show.h"
 #include "common/clock.h"
 #include "common/escape.h"
 #include "common/format.h"
@@ -50,7 +46,7 @@ constexpr auto table = std::to_array<Option>({
 constexpr std::array<std::string_view, 13> synopses{
     "[OPTION...] version",
     "[OPTION...] ping",
-    "[OPTION...] show job JOB...",
+    "[OPTION...] show job|node|project|queue NAME...",
     "[OPTION...] hold|release|requeue|suspend|resume JOB...",
     "[OPTION...] update job JOB... KEY=VALUE...",
     "[OPTION...] checkpointed [JOB]",
@@ -67,11 +63,10 @@ constexpr Command command{
     .name = "rota",
     .synopses = synopses,
     .summary =
-        "Show the version, ask whether the controller is there, show all that is known of a job, "
-        "hold, release, requeue, suspend, resume or change it, say that its work is saved, open a "
-        "shell in it, copy files, forward ports, give its address for a browser, keep "
-        "logins "
-        "to registries, or run one of the other commands.",
+        "Show the version, ask whether the controller is there, show all that is known of jobs, "
+        "nodes, projects and queues; hold, release, requeue, suspend, resume or change a job, say "
+        "that its work is saved, open a shell in it, copy files, forward ports, give its address "
+        "for a browser; keep logins to registries, or run one of the other commands.",
     .options = table,
     .options_anywhere = false,
 };
@@ -163,39 +158,6 @@ Result<int> ping(const Program& program, bool as_json) {
   return exit_error;
 }
 
-/// scontrol's "show job": the last word before the numbers says of what.
-Result<int> show(const Program& program, const std::vector<std::string>& words, bool as_json) {
-  if (words.size() < 2 || words.front() != "job")
-    return Error{Errc::usage, "show what? 'show job JOB...'"};
-  JobFilter filter;
-  for (std::size_t i = 1; i < words.size(); ++i) ROTA_CHECK(add_jobs(words[i], filter));
-  ROTA_TRY(const auto controller, controller_options(program));
-  std::string text;
-  JsonWriter json(text);
-  if (as_json) json.begin_object(), json.key("jobs"), json.begin_array();
-  std::set<JobId> seen;
-  const proto::QueueRequest request{.filter = filter, .watch = false};
-  ROTA_CHECK(ask_stream<proto::QueueReply>(controller, request, [&](proto::QueueReply reply) {
-    fill_elapsed(reply.jobs, wall_now());
-    for (const JobView& job : reply.jobs) {
-      if (as_json)
-        write_job(json, job);
-      else
-        text += (seen.empty() ? "" : "\n") + job_text(job);
-      seen.insert(job.id);
-    }
-  }));
-  if (as_json) json.end_array(), json.end_object(), text += '\n';
-  ROTA_CHECK(print(text));
-  int code = exit_ok;
-  for (const JobId id : filter.jobs) {
-    if (seen.contains(id)) continue;
-    program.say(format("no such job: {}", id.value));
-    code = exit_not_found;
-  }
-  return code;
-}
-
 Result<int> copy(const Program& program, const std::vector<std::string>& words,
                  std::uint32_t task) {
   if (words.size() != 2)
@@ -270,7 +232,7 @@ Result<int> run_verb(Program& program, Arguments arguments) {
   // Options may stand behind these as well.
   Arguments behind;
   Command with_words = command;
-  with_words.options_anywhere = verb == "url";
+  with_words.options_anywhere = verb == "url" || verb == "show";
   if (const auto bad = parse_words(with_words, rest, behind)) return Error{Errc::usage, bad->what};
   const bool has_arguments = is_change(verb) || verb == "checkpointed" || verb == "show" ||
                              verb == "cp" || verb == "port-forward" || verb == "url";

@@ -1,7 +1,7 @@
 #!/bin/bash
 # testsuite/t/t0101-projects.t - projects are described, shown, changed, kept, and rule who may submit.
 . "$(dirname "$0")/lib.sh"
-plan 63
+plan 72
 
 cat >"$test_dir/projects.yaml" <<'TEXT'
 departments:
@@ -56,6 +56,28 @@ run radmin apply changed.yaml
 is "$code,$out" "0,$wanted
 applied: revision 2" "apply shows it and changes it"
 is "$(rproject show --json team-a | jq .projects[0].quota_gpus)" 6 "the quota is the new one"
+# ---- rota show ----
+run rota show project team-a team-b
+like "$out" '^project: team-a
+department: research' "rota show project has its keys, a line each"
+like "$out" '
+jobs: 0 running, 0 waiting
+
+project: team-b' "and a blank line before the next"
+is "$(rota show --json project team-b | jq -c '.projects | map([.name, .quota_gpus])')" '[["team-b",2.5]]' "also as JSON"
+run rota show queue short shrt
+is "$code" 3 "of what nobody knows it says so"
+like "$out" 'queue: short
+.*time_limit_max: 2h' "and shows the others"
+like "$out" "rota: no such queue: 'shrt'; did you mean 'short'" "with the nearest name"
+node=$(rinfo -n -P | cut -d '|' -f 1)
+like "$(rota show node "$node")" "^node: $node
+state: up.*
+gpus_held: 0
+gpu0: .* idle, " "rota show node has the node and its GPUs"
+is "$(rota show node --json "$node" | jq -c '.nodes | map([.name, .state])')" "[[\"$node\",\"up\"]]" "also as JSON"
+run rota show door front
+is "$code,$out" "2,rota: 'door' cannot be shown; 'show job JOB...', 'show node NODES...', 'show project NAME...', 'show queue NAME...'" "other things have nothing to show"
 run rproject show private
 is "$code,$out" "3,rproject: no such project: 'private'; known are default, team-a, team-b" "the project is gone"
 is "$(radmin show --json | jq -c '[.revision, [.departments[].name], [.projects[].name], [.queues[].name], .users]')" \

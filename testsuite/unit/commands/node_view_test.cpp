@@ -67,6 +67,20 @@ dgx1   1 Tesla V100-SXM2-32GB  32GiB     -    - shared 13:0.5 14:0.25 draining  
 )");
 }
 
+TEST(NodeText, HasTheNodeAndItsGpus) {
+  EXPECT_EQ(node_text(up_node()),
+            "node: dgx1\nstate: up\nsince: 2026-11-16T02:00:00Z\naddress: 10.0.0.1:7118\n"
+            "version: 0.1.0\ntype: v100-sxm2-32gb\ngroups: dgx,lab\nplace: b1/r2\ncpus: 80\n"
+            "cpus_held: 4\nmemory: 512GiB\nmemory_held: 64GiB\ngpus: 2\ngpus_held: 1.75\n"
+            "gpu0: Tesla V100-SXM2-32GB, 32GiB, GPU-0000, whole, jobs 12, 50% busy, 16GiB used, "
+            "ok\n"
+            "gpu1: Tesla V100-SXM2-32GB, 32GiB, GPU-0001, shared, jobs 13:0.5 14:0.25, draining "
+            "(Xid 48: double bit ECC error)\n");
+  EXPECT_EQ(node_text(down_node()),
+            "node: dgx2\nstate: down\nreason: its connection was lost\ncpus: 0\ncpus_held: 0\n"
+            "memory: 0B\nmemory_held: 0B\ngpus: 0\ngpus_held: 0\n");
+}
+
 TEST(NodeTable, DrawsWhatAGpuIsCutInto) {
   NodeView node;
   node.identity.name = "a1";

@@ -107,5 +107,12 @@ TEST(ProjectText, HasEveryKey) {
       << text;
 }
 
+TEST(QueueText, HasEveryKey) {
+  const OrgAnswer answer = sample();
+  EXPECT_EQ(queue_text(*find_queue(answer.org, "short")),
+            "queue: short\nnode_group: none\ntime_limit_default: none\ntime_limit_max: 2h\n"
+            "projects: team-a\npriority: 80\nplacement: pack\ncontainer_runtime: auto\n");
+}
+
 }  // namespace
 }  // namespace rota::commands
