@@ -257,6 +257,27 @@ TEST(Exclusive, TakesBackAWholeNode) {
   EXPECT_EQ(cluster.plan(), "guest4 makes way for alone");
 }
 
+// In one project the more important job empties a node, whoever is there: with GPUs and without.
+TEST(Exclusive, PreemptsWhoeverIsThere) {
+  for (const bool has_gpu : {false, true}) {
+    Cluster cluster({4});
+    cluster.project("team", 4);
+    cluster.set_org();
+    for (const std::string name : {"low", "lower"}) {
+      JobSpec low = Cluster::spec(name, has_gpu && name == "low" ? 1 : 0);
+      low.project = "team";
+      cluster.submit(low);
+    }
+    cluster.plan();
+    cluster.now += 1000;
+    JobSpec spec = Cluster::spec("alone", 1, true);
+    spec.project = "team";
+    spec.priority = 100;
+    cluster.submit(spec);
+    EXPECT_EQ(cluster.plan(), "low makes way for alone; lower makes way for alone");
+  }
+}
+
 // A job in the background is in nobody's way.
 TEST(Exclusive, TheBackgroundGivesWay) {
   Cluster cluster({4});
