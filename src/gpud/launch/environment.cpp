@@ -18,7 +18,7 @@ namespace {
 
 /// Every name that a job of ours or of Slurm's may carry after its prefix. From the submitter's
 /// environment they are dropped: they speak of the job from which this one was submitted.
-constexpr std::array<std::string_view, 68> job_names = {"ARRAY_JOB_ID",
+constexpr std::array<std::string_view, 70> job_names = {"ARRAY_JOB_ID",
                                                         "ARRAY_TASK_COUNT",
                                                         "ARRAY_TASK_ID",
                                                         "ARRAY_TASK_MAX",
@@ -32,6 +32,7 @@ constexpr std::array<std::string_view, 68> job_names = {"ARRAY_JOB_ID",
                                                         "GPUS_PER_NODE",
                                                         "GPUS_PER_TASK",
                                                         "GPU_FRACTION",
+                                                        "GRACE_SECONDS",
                                                         "GTIDS",
                                                         "JOBID",
                                                         "JOB_ACCOUNT",
@@ -47,6 +48,7 @@ constexpr std::array<std::string_view, 68> job_names = {"ARRAY_JOB_ID",
                                                         "JOB_PARTITION",
                                                         "JOB_QOS",
                                                         "JOB_RESERVATION",
+                                                        "JOB_SEGMENT_SIZE",
                                                         "JOB_START_TIME",
                                                         "JOB_UID",
                                                         "JOB_USER",
@@ -174,6 +176,7 @@ void add_job(Variables& set, const proto::LaunchRun& launch, const EnvironmentCo
   set.both("JOB_NAME", launch.spec.name);
   set.both("JOB_ACCOUNT", launch.spec.project);
   if (!launch.spec.queue.empty()) set.both("JOB_PARTITION", launch.spec.queue);
+  set.both("JOB_QOS", "normal");  // there is one, for scripts that print it
   set.both("JOB_USER", launch.owner.user);
   set.both("JOB_UID", launch.owner.uid);
   set.both("JOB_GID", launch.owner.gid);
@@ -198,6 +201,7 @@ void add_job(Variables& set, const proto::LaunchRun& launch, const EnvironmentCo
   set.rota("PROJECT", launch.spec.project);
   set.rota("KIND", name_of(launch.spec.kind));
   set.rota("RUN", context.token);
+  if (launch.spec.grace_seconds >= 0) set.rota("GRACE_SECONDS", launch.spec.grace_seconds);
 }
 
 /// Of the whole job, as large as it is now.
@@ -224,6 +228,15 @@ void add_shape(Variables& set, const proto::LaunchRun& launch) {
   set.both("CPUS_ON_NODE", launch.part.cpu_count);
   set.both("JOB_CPUS_PER_NODE", repeated_list(cpus_per_node(launch)));
   if (launch.part.memory_bytes > 0) set.both("MEM_PER_NODE", launch.part.memory_bytes >> 20);
+  if (const auto segment = launch.spec.topology->segment; segment > 0)
+    set.both("JOB_SEGMENT_SIZE", segment);
+  // Else each of several tasks on a node would start a thread for every CPU of the node.
+  const auto is_of_openmp = [](const std::string& each) {
+    return each.starts_with("OMP_NUM_THREADS=");
+  };
+  if (task_count > launch.nodes.size() &&
+      std::ranges::none_of(launch.payload.environment, is_of_openmp))
+    set.plain("OMP_NUM_THREADS", std::to_string(launch.spec.task.cpu_count));
 }
 
 /// Of a task of its own: GPUs, or instances where the part has such.

@@ -75,15 +75,35 @@ TEST(Environment, InstancesAreTheGpusOfAJob) {
 }
 
 TEST(Environment, TellsTheJobUnderOurNames) {
-  EXPECT_EQ(with(Env().job(), "ROTA_"),
-            "CLUSTER_NAME=east\nCPUS_ON_NODE=8\nCPUS_PER_TASK=4\nGPUS=5\nGPUS_ON_NODE=2\n"
-            "GPUS_PER_TASK=1\nJOBID=42\nJOB_ACCOUNT=vision\nJOB_CPUS_PER_NODE=8(x2),4\n"
-            "JOB_END_TIME=1003600\nJOB_GID=100\nJOB_GPUS=3,5\nJOB_ID=42\nJOB_NAME=train it\n"
-            "JOB_NODELIST=n[1-3]\nJOB_NUM_NODES=3\nJOB_START_TIME=1000000\nJOB_UID=1000\n"
-            "JOB_USER=ada\nKIND=train\nMEM_PER_NODE=3072\nNNODES=3\nNODEID=1\nNODELIST=n[1-3]\n"
-            "NODENAME=n2\nNPROCS=5\nNTASKS=5\nPREEMPT_COUNT=0\nPROJECT=vision\nRESTART_COUNT=0\n"
-            "RUN=n2.0000abcd/42.0\nSUBMIT_DIR=/home/ada\nSUBMIT_HOST=login\n"
-            "TASKS_PER_NODE=2(x2),1\n");
+  EXPECT_EQ(
+      with(Env().job(), "ROTA_"),
+      "CLUSTER_NAME=east\nCPUS_ON_NODE=8\nCPUS_PER_TASK=4\nGPUS=5\nGPUS_ON_NODE=2\n"
+      "GPUS_PER_TASK=1\nJOBID=42\nJOB_ACCOUNT=vision\nJOB_CPUS_PER_NODE=8(x2),4\n"
+      "JOB_END_TIME=1003600\nJOB_GID=100\nJOB_GPUS=3,5\nJOB_ID=42\nJOB_NAME=train it\n"
+      "JOB_NODELIST=n[1-3]\nJOB_NUM_NODES=3\nJOB_QOS=normal\nJOB_START_TIME=1000000\nJOB_UID=1000\n"
+      "JOB_USER=ada\nKIND=train\nMEM_PER_NODE=3072\nNNODES=3\nNODEID=1\nNODELIST=n[1-3]\n"
+      "NODENAME=n2\nNPROCS=5\nNTASKS=5\nPREEMPT_COUNT=0\nPROJECT=vision\nRESTART_COUNT=0\n"
+      "RUN=n2.0000abcd/42.0\nSUBMIT_DIR=/home/ada\nSUBMIT_HOST=login\n"
+      "TASKS_PER_NODE=2(x2),1\n");
+}
+
+TEST(Environment, TasksOfOneNodeDoNotStartThreadsForAllOfIt) {
+  Env env;
+  EXPECT_EQ(with(env.job(), "OMP_NUM_THREADS="), "4\n") << "five tasks on three nodes";
+  env.launch.payload.environment = {"OMP_NUM_THREADS=7"};
+  EXPECT_EQ(with(env.job(), "OMP_NUM_THREADS="), "7\n");
+  env.launch.payload.environment.clear();
+  env.launch.tasks_per_node = {1, 1, 1};
+  EXPECT_EQ(with(env.job(), "OMP_NUM_THREADS="), "");
+}
+
+TEST(Environment, SegmentsAndGraceAreToldWhereTheyWereAsked) {
+  Env env;
+  EXPECT_EQ(with(env.job(), "ROTA_GRACE_SECONDS="), "");
+  env.launch.spec.grace_seconds = 90;
+  env.launch.spec.topology.edit().segment = 8;
+  EXPECT_EQ(with(env.job(), "ROTA_GRACE_SECONDS="), "90\n");
+  EXPECT_EQ(with(env.job(), "SLURM_JOB_SEGMENT_SIZE="), "8\n");
 }
 
 TEST(Environment, TellsTheQueueWhereThereIsOne) {
@@ -95,13 +115,14 @@ TEST(Environment, TellsTheQueueWhereThereIsOne) {
 
 TEST(Environment, TellsItUnderSlurmsNamesWhereWished) {
   Env env;
-  EXPECT_EQ(with(env.job(), "SLURM_"),
-            "CLUSTER_NAME=east\nCPUS_ON_NODE=8\nCPUS_PER_TASK=4\nGPUS=5\nGPUS_ON_NODE=2\n"
-            "GPUS_PER_TASK=1\nJOBID=42\nJOB_ACCOUNT=vision\nJOB_CPUS_PER_NODE=8(x2),4\n"
-            "JOB_END_TIME=1003600\nJOB_GID=100\nJOB_GPUS=3,5\nJOB_ID=42\nJOB_NAME=train it\n"
-            "JOB_NODELIST=n[1-3]\nJOB_NUM_NODES=3\nJOB_START_TIME=1000000\nJOB_UID=1000\n"
-            "JOB_USER=ada\nMEM_PER_NODE=3072\nNNODES=3\nNODEID=1\nNODELIST=n[1-3]\nNPROCS=5\n"
-            "NTASKS=5\nSUBMIT_DIR=/home/ada\nSUBMIT_HOST=login\nTASKS_PER_NODE=2(x2),1\n");
+  EXPECT_EQ(
+      with(env.job(), "SLURM_"),
+      "CLUSTER_NAME=east\nCPUS_ON_NODE=8\nCPUS_PER_TASK=4\nGPUS=5\nGPUS_ON_NODE=2\n"
+      "GPUS_PER_TASK=1\nJOBID=42\nJOB_ACCOUNT=vision\nJOB_CPUS_PER_NODE=8(x2),4\n"
+      "JOB_END_TIME=1003600\nJOB_GID=100\nJOB_GPUS=3,5\nJOB_ID=42\nJOB_NAME=train it\n"
+      "JOB_NODELIST=n[1-3]\nJOB_NUM_NODES=3\nJOB_QOS=normal\nJOB_START_TIME=1000000\nJOB_UID=1000\n"
+      "JOB_USER=ada\nMEM_PER_NODE=3072\nNNODES=3\nNODEID=1\nNODELIST=n[1-3]\nNPROCS=5\n"
+      "NTASKS=5\nSUBMIT_DIR=/home/ada\nSUBMIT_HOST=login\nTASKS_PER_NODE=2(x2),1\n");
   EXPECT_EQ(with(env.job(), "SLURMD_"), "NODENAME=n2\n");
   env.launch.run.restart = 2;
   EXPECT_EQ(with(env.job(), "SLURM_RESTART"), "_COUNT=2\n");
