@@ -24,7 +24,8 @@ struct NodeWish {
 /// What a node must be: one of the words in each of the lists.
 using Constraint = std::vector<std::vector<std::string>>;
 
-/// "a100|h100&lab": '|' is "or", '&' and ',' are "and"; '|' binds more tightly. The error says what
+/// "a100|h100&lab": '|' is "or", '&' and ',' are "and"; '|' binds more tightly, and ( ) bind more
+/// tightly than both. The error says what
 /// is wrong, and in which column.
 Result<Constraint> constraint_parse(std::string_view text);
 

@@ -24,6 +24,25 @@ TEST(Constraint, OrBindsMoreTightlyThanAnd) {
   EXPECT_EQ(parsed(" NVIDIA H100 80GB HBM3 | l4 "), "(NVIDIA H100 80GB HBM3 l4)");
 }
 
+TEST(Constraint, BracketsAreSpreadOut) {
+  EXPECT_EQ(parsed("(a100|h100)&lab"), "(a100 h100)(lab)");
+  EXPECT_EQ(parsed("(a&b)|c"), "(a c)(b c)");
+  EXPECT_EQ(parsed("( a & b ) | ( c & d )"), "(a c)(a d)(b c)(b d)");
+  EXPECT_EQ(parsed("a&(b|(c&d))"), "(a)(b c)(b d)");
+  EXPECT_EQ(parsed("(a"), "the constraint '(a', column 1: this '(' is never closed");
+  EXPECT_EQ(parsed("a)"), "the constraint 'a)', column 2: this ')' has no '(' before it");
+  EXPECT_EQ(parsed("a(b)"),
+            "the constraint 'a(b)', column 2: '|' or '&' is missing before the '('");
+  EXPECT_EQ(parsed("(a)b"),
+            "the constraint '(a)b', column 4: '|' or '&' is missing behind the ')'");
+  EXPECT_EQ(parsed("((((((((((a))))))))))"),
+            "the constraint '((((((((((a))))))))))', column 9: brackets are nested too deeply");
+  std::string many = "(a&b)";
+  for (int i = 0; i < 8; ++i) many += "|(a&b)";
+  EXPECT_EQ(parsed(many), "the constraint '" + many +
+                              "' says too much at once; name a group of nodes in rota.yaml");
+}
+
 TEST(Constraint, WhatIsWrongHasItsColumn) {
   EXPECT_EQ(parsed("a100|"),
             "the constraint 'a100|', column 6: the name of a type or group is missing");
@@ -31,7 +50,7 @@ TEST(Constraint, WhatIsWrongHasItsColumn) {
   EXPECT_EQ(parsed(""), "the constraint '', column 1: the name of a type or group is missing");
   EXPECT_EQ(parsed("[a*2&b]"),
             "the constraint '[a*2&b]', column 1: '[' is not understood; write types or groups of "
-            "nodes with '|' (or) and '&' (and) between them");
+            "nodes with '|' (or), '&' (and) and brackets ( ) between them");
   EXPECT_EQ(parsed(std::string(1025, 'x')),
             "the constraint has 1025 bytes, at most 1024 are allowed");
 }
