@@ -56,7 +56,7 @@ std::string kept_root(const std::string& name);
 
 /// One of these on the node, as an engine lists it.
 struct OwnImage {
-  std::string name;  // "sha256:...": it has lost its own
+  std::string name;          // "sha256:...": it has lost its own
   std::int64_t created = 0;  // to the second: jobs that end together need more to be in one order
   std::uint64_t job = 0;     // whose files they are
 

@@ -40,8 +40,7 @@ ssize_t packet_receive(int socket, char* buffer, std::size_t size, std::vector<F
   ssize_t got = ::recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
   // A peer that closes with words of ours unread: the kernel says so before it hands out the
   // peer's last packets, which are still there.
-  if (got < 0 && errno == ECONNRESET)
-    got = ::recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
+  if (got < 0 && errno == ECONNRESET) got = ::recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
   if (got < 0) return got;
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
        header = CMSG_NXTHDR(&message, header)) {
