@@ -7,17 +7,18 @@
 declare -gA _rota_options=(
   [rsubmit]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus= --gpus-per-node=
     -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= --mps[=] -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
+    --mem-per-cpu= --mem-per-gpu= --cpus-per-gpu= --ntasks-per-gpu=
     -w= --nodelist= -x= --exclude= -C= --constraint= --topology= --segment= -t= --time=
-    -o= --output= -e= --error= -D= --chdir= --kind= --interactive --inference --priority= --preemptible
+    -o= --output= -e= --error= -i= --input= -D= --chdir= --kind= --interactive --inference --priority= --preemptible
     --non-preemptible --preemptibility= --background --exclusive[=] --signal= --grace= --requeue --no-requeue
     -a= --array= --runs= --completions= --parallelism= -d= --dependency= --kill-on-invalid-dep= -b= --begin= --deadline= -H --hold --nice[=]
     --retries= --backoff-limit= --comment= --label= --mail-type= --mail-user= --webhook= --export= --image= --container-image=
     --container-mounts= --volume= --container-workdir= --working-dir= --container-mount-home --container-writable --container-readonly
     --entrypoint --args --no-entrypoint --command --container-entrypoint --no-container-entrypoint --env= --environment= --container-env=
     --data= --pvc= --git= --git-sync= --container-name= --container-save= --shm-size= --large-shm --pull= --image-pull-policy= --local-image
-    --runtime= --no-container-remap-root --container-remap-root --container-unshare= --secret= --port= --url[=] --external-url= --wrap=
+    --runtime= --no-container-remap-root --container-remap-root --container-unshare= --secret= --port= --url[=] --external-url= --wrap= --template=
     -W --wait -P --parsable --json
-    -Q --quiet -v --verbose -h --help --usage -V --version"
+    -Q --quiet --strict --slurm -v --verbose -h --help --usage -V --version"
   [rqueue]="-u= --user= --me -A= --project= --account= -t= --state= --states= --name= -j= --job= --jobs= -a --all
     -l --long -o= --format= -n --noheader -P --parsable --json --watch -v --verbose -h --help --usage -V --version"
   [rcancel]="-n= --name= --job-name= -u= --user= --me -A= --project= --account= -t= --state= --states= -s=
@@ -27,7 +28,9 @@ declare -gA _rota_options=(
   [rattach]="--no-stdin --task= -v --verbose -h --help --usage -V --version"
   [rrun]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus= --gpus-per-node=
     -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= --mps[=] -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
+    --mem-per-cpu= --mem-per-gpu= --cpus-per-gpu= --ntasks-per-gpu=
     -w= --nodelist= -x= --exclude= -C= --constraint= --exclusive[=] -t= --time= -D= --chdir= --kind= --priority= --pty
+    -b= --begin= --deadline= -d= --dependency= --nice[=] --comment= --mail-type= --mail-user=
     -l --label -o= --output= -e= --error= -K[=] --kill-on-bad-exit[=] --overlap --mpi=
     --image= --container-image= --container-mounts= --volume= --container-workdir= --working-dir= --container-mount-home --container-writable
     --container-readonly --entrypoint --args --no-entrypoint --command --container-entrypoint --no-container-entrypoint --env= --environment=
@@ -37,7 +40,9 @@ declare -gA _rota_options=(
     -v --verbose -h --help --usage -V --version"
   [ralloc]="-J= --job-name= --name= -A= --project= --account= -p= --queue= --partition= -G= --gpus= --gpus-per-node=
     -g= --gpus-per-task= --gpu= --gpu-memory= --gpu-devices= --mig= -N= --nodes= -n= --ntasks= --ntasks-per-node= -c= --cpus-per-task= --mem=
+    --mem-per-cpu= --mem-per-gpu= --cpus-per-gpu= --ntasks-per-gpu=
     -w= --nodelist= -x= --exclude= -C= --constraint= --topology= --segment= --exclusive[=] -t= --time= -D= --chdir= --kind= --priority= --secret=
+    -b= --begin= --deadline= -d= --dependency= --nice[=] --comment= --mail-type= --mail-user=
     -v --verbose -h --help --usage -V --version"
   [rexec]="-i --interactive -t --tty --pty --task= -v --verbose -h --help --usage -V --version"
   [rsecret]="-f= --file= -u= --user= -n --noheader --json -Q --quiet -v --verbose -h --help --usage -V --version"
@@ -128,7 +133,7 @@ _rota_operand() {
     rsubmit | rrun | ralloc) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     rcancel | rlogs | rexec | rattach) _rota_words "$word" "$(_rota_jobs)" ;;
     rinfo) _rota_words "$word" "$(_rota_nodes)" ;;
-    rota) _rota_words "$word" version ping show hold release requeue suspend resume update checkpointed bash cp port-forward login logout url submit run alloc queue cancel info logs exec attach share project admin secret ;;
+    rota) _rota_words "$word" version ping show hold release requeue suspend resume update checkpointed bash cp port-forward login logout url translate submit run alloc queue cancel info logs exec attach share project admin secret ;;
     rproject)
       if [[ ${3:-} == verb ]]; then
         _rota_words "$word" list show create update delete

@@ -1,4 +1,4 @@
-// commands/directives.cpp - finds the #ROTA lines of a script and splits them into words.
+// commands/directives.cpp - finds such lines of a script and splits them into words.
 #include "commands/directives.h"
 
 #include "common/format.h"
@@ -6,11 +6,9 @@
 namespace rota::commands {
 namespace {
 
-constexpr std::string_view keyword = "#ROTA";
-
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
-bool is_directive(std::string_view line) {
+bool is_directive(std::string_view line, std::string_view keyword) {
   return line.starts_with(keyword) &&
          (line.size() == keyword.size() || is_blank(line[keyword.size()]));
 }
@@ -25,8 +23,9 @@ bool is_command(std::string_view line) {
 /// One line after the keyword, split into words.
 class LineReader {
  public:
-  LineReader(std::string_view line, std::uint32_t number, std::string_view name)
-      : line_(line), number_(number), name_(name) {}
+  LineReader(std::string_view line, std::uint32_t number, std::string_view name,
+             std::string_view keyword)
+      : line_(line), number_(number), name_(name), keyword_(keyword), at_(keyword.size()) {}
 
   Result<std::vector<DirectiveWord>> read() {
     std::vector<DirectiveWord> words;
@@ -49,9 +48,9 @@ class LineReader {
         ROTA_CHECK(read_double(text));
       } else if (c == '\\') {
         if (at_ + 1 == line_.size())
-          return error(at_,
-                       "a backslash at the end of the line; a #ROTA line cannot be continued, "
-                       "write a second one");
+          return error(at_, format("a backslash at the end of the line; a {} line cannot be "
+                                   "continued, write a second one",
+                                   keyword_));
         text += line_[at_ + 1];
         at_ += 2;
       } else {
@@ -93,12 +92,14 @@ class LineReader {
   std::string_view line_;
   std::uint32_t number_;
   std::string_view name_;
-  std::size_t at_ = keyword.size();
+  std::string_view keyword_;
+  std::size_t at_;
 };
 
 }  // namespace
 
-Result<Directives> directives_parse(std::string_view script, std::string_view name) {
+Result<Directives> directives_parse(std::string_view script, std::string_view name,
+                                    std::string_view keyword) {
   Directives directives;
   bool commands_began = false;
   for (std::uint32_t number = 1; !script.empty(); ++number) {
@@ -106,12 +107,12 @@ Result<Directives> directives_parse(std::string_view script, std::string_view na
     const std::string_view line = script.substr(0, end);
     script.remove_prefix(end == std::string_view::npos ? script.size() : end + 1);
     commands_began = commands_began || is_command(line);
-    if (!is_directive(line)) continue;
+    if (!is_directive(line, keyword)) continue;
     if (commands_began) {
       directives.ignored_line = number;
       break;
     }
-    ROTA_TRY(auto words, LineReader(line, number, name).read());
+    ROTA_TRY(auto words, LineReader(line, number, name, keyword).read());
     directives.lines.push_back({number, std::move(words)});
   }
   return directives;

@@ -1,4 +1,4 @@
-// commands/directives.h - the #ROTA lines at the top of a script, as words. No files, no options.
+// commands/directives.h - the #ROTA or #SBATCH lines at the top of a script, as words.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -25,13 +25,17 @@ struct DirectiveLine {
 
 struct Directives {
   std::vector<DirectiveLine> lines;
-  /// The first #ROTA line below the first command, where none is read any more; 0: there is none.
+  /// The first such line below the first command, where none is read any more; 0: there is none.
   std::uint32_t ignored_line = 0;
 };
 
-/// Lines that start with "#ROTA" and a blank, until the first line that is neither blank nor a
+inline constexpr std::string_view rota_lines = "#ROTA";
+inline constexpr std::string_view slurm_lines = "#SBATCH";
+
+/// Lines that start with `keyword` and a blank, until the first line that is neither blank nor a
 /// comment. Words are split and quoted as a shell would: '...', "...", backslash, and # at the
 /// start of a word begins a comment; nothing is expanded. Errors begin with "name:line:column: ".
-Result<Directives> directives_parse(std::string_view script, std::string_view name);
+Result<Directives> directives_parse(std::string_view script, std::string_view name,
+                                    std::string_view keyword = rota_lines);
 
 }  // namespace rota::commands

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "commands/job_view.h"
+#include "commands/session.h"
+#include "common/clock.h"
 
 namespace rota::commands {
 
@@ -14,6 +16,17 @@ void fill_elapsed(std::vector<JobView>& jobs, WallTime now) {
     const std::int64_t passed = now.microseconds - job.start_time.microseconds;
     job.elapsed_ms = std::max<std::int64_t>(0, passed) / 1000;
   }
+}
+
+Result<std::vector<JobView>> jobs_matching(const Program& program, const JobFilter& filter) {
+  ROTA_TRY(const auto controller, controller_options(program));
+  std::vector<JobView> jobs;
+  const proto::QueueRequest request{.filter = filter, .watch = false};
+  ROTA_CHECK(ask_stream<proto::QueueReply>(controller, request, [&](proto::QueueReply reply) {
+    fill_elapsed(reply.jobs, wall_now());
+    std::move(reply.jobs.begin(), reply.jobs.end(), std::back_inserter(jobs));
+  }));
+  return jobs;
 }
 
 JobListing::JobListing(const QueueOptions& options, TableStyle style)

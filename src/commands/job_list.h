@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "commands/json.h"
+#include "commands/program.h"
 #include "commands/queue_options.h"
 #include "commands/table.h"
+#include "common/result.h"
 #include "common/time.h"
 #include "model/job.h"
 #include "proto/messages.h"
@@ -15,6 +17,9 @@ namespace rota::commands {
 
 /// Gives jobs that run the time that they have run until `now`: the record only has the start.
 void fill_elapsed(std::vector<JobView>& jobs, WallTime now);
+
+/// The jobs that match, with the time that they have run.
+Result<std::vector<JobView>> jobs_matching(const Program& program, const JobFilter& filter);
 
 /// Turns jobs into text, piece by piece as they come, so that a long queue need not be kept. The
 /// header comes with the first list only, and rows of later lists keep the widths of earlier ones.

@@ -7,33 +7,12 @@
 #include "commands/hold_client.h"
 #include "commands/payload.h"
 #include "commands/program.h"
+#include "commands/run_options.h"
 #include "common/format.h"
 #include "common/hostlist.h"
 
 namespace rota::commands {
 namespace {
-
-constexpr std::array<std::string_view, 1> synopses{"[OPTION...] [COMMAND [ARGUMENT...]]"};
-
-const Command& command() {
-  static const std::vector<Option> table = options_of_rsubmit(
-      {"job-name",      "project",         "queue",         "gpus",     "gpus-per-node",
-       "gpus-per-task", "gpu-memory",      "gpu-devices",   "mig",      "nodes",
-       "ntasks",        "ntasks-per-node", "cpus-per-task", "mem",      "nodelist",
-       "exclude",       "constraint",      "topology",      "segment",  "exclusive",
-       "time",          "chdir",           "kind",          "priority", "secret"},
-      {verbose_option, help_option, usage_option, version_option});
-  static const Command it{
-      .name = "ralloc",
-      .synopses = synopses,
-      .summary =
-          "Wait for the resources asked for, then run a shell or a command on this host that may "
-          "use them, and give them back at its end.",
-      .options = table,
-      .options_anywhere = false,
-  };
-  return it;
-}
 
 std::vector<std::string> variables_of(const JobView& job) {
   const std::string nodes = hostlist_fold(job.nodes);
@@ -94,5 +73,5 @@ Result<int> alloc(Program& program, Arguments arguments) {
 
 int main(int argc, char** argv) {
   using namespace rota::commands;
-  return program_main(command(), argc, argv, alloc);
+  return program_main(alloc_command(), argc, argv, alloc);
 }

@@ -1,11 +1,6 @@
 // commands/rota.cpp - rota: version, ping, and the door to the sister commands.
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <climits>
-#include <cstring>
 
 #include "commands/copy.h"
 #include "commands/exit_code.h"
@@ -16,6 +11,8 @@
 #include "commands/program.h"
 #include "commands/session.h"
 #include "commands/show.h"
+#include "commands/sisters.h"
+#include "commands/translate.h"
 #include "common/clock.h"
 #include "common/escape.h"
 #include "common/format.h"
@@ -43,7 +40,7 @@ constexpr auto table = std::to_array<Option>({
     version_option,
 });
 
-constexpr std::array<std::string_view, 13> synopses{
+constexpr std::array<std::string_view, 14> synopses{
     "[OPTION...] version",
     "[OPTION...] ping",
     "[OPTION...] show job|node|project|queue NAME...",
@@ -55,6 +52,7 @@ constexpr std::array<std::string_view, 13> synopses{
     "[OPTION...] port-forward JOB [HERE:]THERE...",
     "[OPTION...] login|logout REGISTRY",
     "[OPTION...] url JOB",
+    "[OPTION...] translate FILE | 'COMMAND...'",
     "[OPTION...] submit|run|alloc|queue|cancel|info|logs [ARGUMENT...]",
     "[OPTION...] exec|attach|share|project|admin|secret [ARGUMENT...]",
 };
@@ -66,7 +64,8 @@ constexpr Command command{
         "Show the version, ask whether the controller is there, show all that is known of jobs, "
         "nodes, projects and queues; hold, release, requeue, suspend, resume or change a job, say "
         "that its work is saved, open a shell in it, copy files, forward ports, give its address "
-        "for a browser; keep logins to registries, or run one of the other commands.",
+        "for a browser; keep logins to registries, say what a script or command of "
+        "Slurm's or Run:ai's is here, or run one of the other commands.",
     .options = table,
     .options_anywhere = false,
 };
@@ -75,32 +74,11 @@ constexpr auto sisters =
     std::to_array<std::string_view>({"submit", "run", "alloc", "queue", "cancel", "info", "logs",
                                      "exec", "attach", "share", "project", "admin", "secret"});
 constexpr auto verbs = std::to_array<std::string_view>(
-    {"version", "ping",         "show",    "hold",  "release",      "requeue", "suspend", "resume",
-     "update",  "checkpointed", "bash",    "cp",    "port-forward", "login",   "logout",  "url",
-     "submit",  "run",          "alloc",   "queue", "cancel",       "info",    "logs",    "exec",
-     "attach",  "share",        "project", "admin", "secret"});
-
-/// "/usr/bin/rqueue" when this program is /usr/bin/rota.
-Result<std::string> sister_path(std::string_view verb) {
-  std::array<char, PATH_MAX> self;
-  const ssize_t size = readlink("/proc/self/exe", self.data(), self.size());
-  if (size <= 0) return Error{Errc::io_failed, "cannot tell where this program is"};
-  const std::string_view path(self.data(), static_cast<std::size_t>(size));
-  return format("{}r{}", path.substr(0, path.rfind('/') + 1), verb);
-}
-
-/// Becomes the sister command; comes back only when that is impossible.
-Error become_sister(std::string_view verb, const std::vector<std::string>& arguments) {
-  const auto path = sister_path(verb);
-  if (!path) return path.error();
-  std::vector<std::string> words{format("r{}", verb)};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  execv(path->c_str(), pointers.data());
-  return {Errc::io_failed, format("cannot run {}: {}", *path, std::strerror(errno))};
-}
+    {"version",      "ping",   "show",   "hold",         "release",   "requeue",
+     "suspend",      "resume", "update", "checkpointed", "bash",      "cp",
+     "port-forward", "login",  "logout", "url",          "translate", "submit",
+     "run",          "alloc",  "queue",  "cancel",       "info",      "logs",
+     "exec",         "attach", "share",  "project",      "admin",     "secret"});
 
 Result<int> show_version(bool as_json) {
   std::string text = format("rota {}\n", version());
@@ -212,15 +190,15 @@ Result<int> run_verb(Program& program, Arguments arguments) {
   const std::string verb = arguments.operands.front();
   std::vector<std::string> rest(arguments.operands.begin() + 1, arguments.operands.end());
   for (const std::string_view sister : sisters)
-    if (verb == sister) return become_sister(verb, rest);
+    if (verb == sister) return become_sister(format("r{}", verb), rest);
   if (verb == "login" || verb == "logout") {
     rest.insert(rest.begin(), verb);
-    return become_sister("secret", rest);
+    return become_sister("rsecret", rest);
   }
   if (verb == "bash") {
     if (rest.size() != 1)
       return Error{Errc::usage, format("one job number is needed, {} were given", rest.size())};
-    return become_sister("exec", {"-it", rest.front()});
+    return become_sister("rexec", {"-it", rest.front()});
   }
   const auto is_verb = [&verb](std::string_view known) { return verb == known; };
   if (std::ranges::none_of(verbs, is_verb)) {
@@ -235,7 +213,8 @@ Result<int> run_verb(Program& program, Arguments arguments) {
   with_words.options_anywhere = verb == "url" || verb == "show";
   if (const auto bad = parse_words(with_words, rest, behind)) return Error{Errc::usage, bad->what};
   const bool has_arguments = is_change(verb) || verb == "checkpointed" || verb == "show" ||
-                             verb == "cp" || verb == "port-forward" || verb == "url";
+                             verb == "cp" || verb == "port-forward" || verb == "url" ||
+                             verb == "translate";
   if (!behind.operands.empty() && !has_arguments)
     return Error{Errc::usage, format("{} takes no arguments", verb)};
   bool as_json = false;
@@ -258,6 +237,7 @@ Result<int> run_verb(Program& program, Arguments arguments) {
   }
   if (is_change(verb)) return change_jobs(program, verb, behind.operands);
   if (verb == "checkpointed") return tell_saved(program, behind.operands);
+  if (verb == "translate") return translate(program, behind.operands);
   if (verb == "cp") return copy(program, behind.operands, forwarding.task);
   if (verb == "port-forward") return forward(program, behind.operands, std::move(forwarding));
   if (verb == "url") return url(program, behind.operands, port, as_json);

@@ -10,99 +10,13 @@
 #include "commands/exit_code.h"
 #include "commands/payload.h"
 #include "commands/program.h"
+#include "commands/run_options.h"
 #include "commands/step_client.h"
 #include "common/format.h"
 #include "common/hostlist.h"
 
 namespace rota::commands {
 namespace {
-
-enum : int {
-  id_pty = 1000,
-  id_label,
-  id_overlap,
-  id_kill,
-  id_output,
-  id_error,
-  id_mpi
-};  // above rsubmit's
-
-constexpr auto here = Scope::command_line;
-
-constexpr std::array<std::string_view, 1> synopses{"[OPTION...] COMMAND [ARGUMENT...]"};
-
-const Command& command() {
-  static const std::vector<Option> table = options_of_rsubmit(
-      {"job-name",
-       "project",
-       "queue",
-       "gpus",
-       "gpus-per-node",
-       "gpus-per-task",
-       "gpu-memory",
-       "gpu-devices",
-       "mig",
-       "mps",
-       "nodes",
-       "ntasks",
-       "ntasks-per-node",
-       "cpus-per-task",
-       "mem",
-       "nodelist",
-       "exclude",
-       "constraint",
-       "exclusive",
-       "time",
-       "chdir",
-       "kind",
-       "priority",
-       "image",
-       "container-mounts",
-       "container-workdir",
-       "container-mount-home",
-       "container-writable",
-       "container-readonly",
-       "entrypoint",
-       "no-entrypoint",
-       "container-entrypoint",
-       "no-container-entrypoint",
-       "env",
-       "container-env",
-       "shm-size",
-       "large-shm",
-       "pull",
-       "local-image",
-       "data",
-       "git",
-       "container-name",
-       "container-save",
-       "runtime",
-       "no-container-remap-root",
-       "container-remap-root",
-       "container-unshare",
-       "secret",
-       "port",
-       "url",
-       "external-url"},
-      {Option{id_label, 'l', "label", "", "begin each line with the number of its task", here},
-       Option{id_output, 'o', "output", "FILE", "file for the output; none: nowhere", here},
-       Option{id_error, 'e', "error", "FILE", "file for errors; default: the output's", here},
-       Option{id_kill, 'K', "kill-on-bad-exit", "[0|1]", "a task that fails ends the others", here},
-       Option{id_mpi, 0, "mpi", "KIND", "pmix (default where the nodes have it) or none", here},
-       Option{id_overlap, 0, "overlap", "", "share the job with its other steps, as all do", here},
-       Option{id_pty, 0, "pty", "", "run it on a terminal of its own", here}, verbose_option,
-       help_option, usage_option, version_option});
-  static const Command it{
-      .name = "rrun",
-      .synopses = synopses,
-      .summary =
-          "Wait for the resources asked for, run a command on them, once for each task, and return "
-          "its exit code. Inside a job, run it as a step of that job.",
-      .options = table,
-      .options_anywhere = false,
-  };
-  return it;
-}
 
 /// What is asked of rrun besides the job: of a step, or of a terminal.
 struct RunOptions {
@@ -112,24 +26,24 @@ struct RunOptions {
 
 Result<void> apply_own(const Given& given, RunOptions& options) {
   switch (given.option->id) {
-    case id_pty:
+    case run_pty:
       options.pty = true;
       break;
-    case id_mpi:
+    case run_mpi:
       if (given.value != "pmix" && given.value != "none")
         return bad_value(given, "pmix and none are possible");
       options.step.mpi = given.value == "pmix" ? MpiKind::pmix : MpiKind::none;
       break;
-    case id_label:
+    case run_label:
       options.step.sinks.label = true;
       break;
-    case id_output:
+    case run_output:
       options.step.sinks.output = given.value;
       break;
-    case id_error:
+    case run_error:
       options.step.sinks.error = given.value;
       break;
-    case id_kill:
+    case run_kill:
       if (!given.value.empty() && given.value != "0" && given.value != "1")
         return bad_value(given, "0 or 1 is possible");
       options.step.kill_on_bad_exit = given.value != "0";
@@ -204,11 +118,8 @@ ExecOptions terminal_of(const StepOptions& step) {
 Result<SubmitOptions> shape_inside(const Arguments& arguments, JobId job) {
   SubmitOptions shape;
   for (const Given& given : arguments.options) {
-    if (given.option->id < option_own || given.option->id >= id_pty) continue;
-    constexpr std::array<std::string_view, 7> known{
-        "nodes",    "ntasks", "ntasks-per-node", "cpus-per-task", "gpus-per-task",
-        "nodelist", "chdir"};
-    if (std::ranges::find(known, given.option->name) == known.end())
+    if (given.option->id < option_own || given.option->id >= run_pty) continue;
+    if (!is_for_step(given.option->name))
       return Error{Errc::usage,
                    format("inside job {} the command runs on what the job has: --{} cannot be "
                           "chosen here; a job of its own is made with rsubmit",
@@ -282,7 +193,7 @@ Result<int> run(Program& program, Arguments arguments) {
   std::vector<Given> of_job;
   for (const Given& given : arguments.options) {
     ROTA_CHECK(apply_own(given, options));
-    if (given.option->id < id_pty) of_job.push_back(given);
+    if (given.option->id < run_pty) of_job.push_back(given);
   }
   if (arguments.operands.empty())
     return Error{Errc::usage, "nothing to run: give a command, as in rrun --pty -g 1 bash"};
@@ -316,5 +227,5 @@ Result<int> run(Program& program, Arguments arguments) {
 
 int main(int argc, char** argv) {
   using namespace rota::commands;
-  return program_main(command(), argc, argv, run);
+  return program_main(run_command(), argc, argv, run);
 }

@@ -9,7 +9,9 @@
 #include "commands/payload.h"
 #include "commands/program.h"
 #include "commands/session.h"
+#include "commands/sisters.h"
 #include "commands/submit_options.h"
+#include "commands/template.h"
 #include "commands/watch.h"
 #include "common/format.h"
 #include "common/units.h"
@@ -22,6 +24,7 @@ constexpr Duration wait_patience = std::chrono::minutes(10);
 
 struct Submission {
   SubmitOptions options;
+  std::vector<Given> of_script;  // what its lines say, below all other options
   proto::SubmitRequest request;
 };
 
@@ -30,18 +33,65 @@ Result<void> apply_all(const std::vector<Given>& given, SubmitOptions& options) 
   return {};
 }
 
-/// The script with its name for people, and what its #ROTA lines say, below all other options.
+Result<Directives> lines_of(const Program& program, const std::string& script,
+                            const std::string& name, std::string_view keyword) {
+  ROTA_TRY(auto directives, directives_parse(script, name, keyword));
+  if (directives.ignored_line != 0)
+    program.note(format("{}:{}: this {} line stands below the first command and is not read", name,
+                        directives.ignored_line, keyword));
+  return directives;
+}
+
+/// What cannot be honoured is said, a line for each; or it is all wrong.
+Result<void> tell_lost(const Program& program, const std::vector<std::string>& lost,
+                       bool is_strict) {
+  for (const std::string& loss : lost) program.say(loss);
+  if (!is_strict || lost.empty()) return {};
+  return Error{Errc::usage, format("with --strict {} is a mistake",
+                                   lost.size() == 1 ? "that" : "each of these")};
+}
+
+/// The script with its name for people, and what its #ROTA lines say; below those its #SBATCH
+/// lines.
 Result<void> take_script(const Program& program, const std::string& path, const std::string& name,
-                         Submission& submission) {
+                         bool is_strict, Submission& submission) {
   JobPayload& payload = submission.request.payload;
   ROTA_TRY(payload.script, read_script(path));
   ROTA_CHECK(check_script(payload.script, name));
-  ROTA_TRY(const auto directives, directives_parse(payload.script, name));
-  if (directives.ignored_line != 0)
-    program.note(format("{}:{}: this #ROTA line stands below the first command and is not read",
-                        name, directives.ignored_line));
-  ROTA_TRY(const auto given, directive_options(directives, name));
-  return apply_all(given, submission.options);
+  ROTA_TRY(const auto foreign, lines_of(program, payload.script, name, slurm_lines));
+  submission.options.slurm = !foreign.lines.empty();
+  std::vector<std::string> lost;
+  ROTA_TRY(submission.of_script, slurm_directive_options(foreign, name, lost));
+  ROTA_CHECK(tell_lost(program, lost, is_strict));
+  ROTA_TRY(const auto directives, lines_of(program, payload.script, name, rota_lines));
+  ROTA_TRY(auto given, directive_options(directives, name));
+  std::move(given.begin(), given.end(), std::back_inserter(submission.of_script));
+  return {};
+}
+
+/// The options of a template lie below all others, also where one of those names it.
+Result<void> apply_in_order(const std::vector<Given>& on_line, Submission& submission) {
+  SubmitOptions seen;
+  ROTA_CHECK(apply_all(submission.of_script, seen));
+  ROTA_CHECK(apply_all(on_line, seen));
+  if (!seen.template_name.empty()) {
+    ROTA_TRY(const auto given, template_options(seen.template_name, seen.project.value_or("")));
+    ROTA_CHECK(apply_all(given, submission.options));
+  }
+  ROTA_CHECK(apply_all(submission.of_script, submission.options));
+  return apply_all(on_line, submission.options);
+}
+
+/// Where output goes that nobody has spoken of, and a srun for scripts that call it.
+void behave_as_slurm(const SubmitOptions& options, JobPayload& payload) {
+  if (!options.slurm) return;
+  if (payload.stdout_pattern.empty())
+    payload.stdout_pattern = options.rules.array.tasks.empty() ? "slurm-%j.out" : "slurm-%A_%a.out";
+  const std::string directory = slurm_directory();
+  if (directory.empty()) return;
+  for (std::string& variable : payload.environment)
+    if (variable.starts_with("PATH=") && variable.find(directory) == std::string::npos)
+      variable.insert(5, directory + ":");
 }
 
 /// What to run. Returns the name that the job gets when none was given.
@@ -73,7 +123,7 @@ Result<std::string> take_work(const Program& program, Arguments& arguments,
   const bool from_stdin = arguments.operands.empty();
   const std::string path = from_stdin ? "-" : arguments.operands.front();
   const std::string name = from_stdin ? "standard input" : path;
-  ROTA_CHECK(take_script(program, path, name, submission));
+  ROTA_CHECK(take_script(program, path, name, on_line.strict, submission));
   if (from_stdin) return std::string("stdin");
   payload.arguments.assign(arguments.operands.begin() + 1, arguments.operands.end());
   return base_name(path);
@@ -82,7 +132,7 @@ Result<std::string> take_work(const Program& program, Arguments& arguments,
 Result<Submission> submission_from(const Program& program, Arguments arguments) {
   Submission submission;
   ROTA_TRY(const auto default_name, take_work(program, arguments, submission));
-  ROTA_CHECK(apply_all(arguments.options, submission.options));
+  ROTA_CHECK(apply_in_order(arguments.options, submission));
   proto::SubmitRequest& request = submission.request;
   ROTA_TRY(request.spec, job_spec_from(submission.options, default_name));
   ROTA_CHECK(take_surroundings(submission.options.directory, request.payload));
@@ -93,6 +143,8 @@ Result<Submission> submission_from(const Program& program, Arguments arguments) 
   request.payload.secrets = submission.options.secrets;
   request.payload.stdout_pattern = submission.options.output;
   request.payload.stderr_pattern = submission.options.error;
+  request.payload.stdin_path = submission.options.input;
+  behave_as_slurm(submission.options, request.payload);
   ROTA_CHECK(validate(request.payload));
   ROTA_CHECK(validate(request.spec, request.payload));
   ROTA_TRY(request.request, make_request_id());

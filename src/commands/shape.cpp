@@ -60,9 +60,8 @@ class Resolver {
     spec.node_count_max = r_.nodes_max.value_or(0);
     spec.task_count = tasks_;
     spec.task.cpu_count = r_.cpus_per_task.value_or(1);
-    spec.task.memory_bytes = 0;
-    spec.node.memory_bytes = r_.memory_per_node_bytes.value_or(0);
-    return {};
+    ROTA_CHECK(find_cpus(spec));
+    return find_memory(spec);
   }
 
  private:
@@ -105,6 +104,7 @@ class Resolver {
   /// -n; else from the nodes; else from the GPUs; else 1.
   Result<void> find_tasks() {
     const std::uint32_t nodes = std::max<std::uint32_t>(nodes_, 1);
+    if (r_.tasks_per_gpu) return find_tasks_of_gpus(nodes);
     if (r_.tasks) {
       tasks_ = *r_.tasks;
     } else if (r_.tasks_per_node) {
@@ -117,6 +117,26 @@ class Resolver {
     } else {
       tasks_ = nodes;
     }
+    return {};
+  }
+
+  /// As many tasks as the job's GPUs stand for.
+  Result<void> find_tasks_of_gpus(std::uint32_t nodes) {
+    if (r_.tasks || r_.tasks_per_node || r_.gpus_per_task)
+      return usage(format("--ntasks-per-gpu and {} contradict each other: leave one out",
+                          r_.tasks            ? "--ntasks"
+                          : r_.tasks_per_node ? "--ntasks-per-node"
+                                              : "--gpus-per-task"));
+    const std::uint64_t gpus =
+        r_.gpus ? *r_.gpus : std::uint64_t{nodes} * r_.gpus_per_node.value_or(0);
+    if (gpus == 0)
+      return usage(
+          "--ntasks-per-gpu counts the job's GPUs: give --gpus or --gpus-per-node with it");
+    if (*r_.tasks_per_gpu > 1 && nodes_ == 0)
+      return usage(
+          "--ntasks-per-gpu: tasks that share GPUs are on one node: give --nodes or "
+          "--gpus-per-node with it");
+    ROTA_TRY(tasks_, product(gpus, *r_.tasks_per_gpu));
     return {};
   }
 
@@ -217,6 +237,58 @@ class Resolver {
     return {};
   }
 
+  /// What a node's tasks share is divided among them, rounded up.
+  std::uint64_t tasks_of_node() const {
+    const std::uint32_t nodes = std::max<std::uint32_t>(nodes_, 1);
+    return (std::uint64_t{tasks_} + nodes - 1) / nodes;
+  }
+
+  Result<void> find_cpus(JobSpec& spec) const {
+    if (!r_.cpus_per_gpu) return {};
+    if (r_.cpus_per_task)
+      return usage("--cpus-per-gpu and --cpus-per-task contradict each other: leave one out");
+    const std::uint64_t gpus = spec.task.gpu_count > 0
+                                   ? std::uint64_t{spec.task.gpu_count} * tasks_of_node()
+                                   : std::uint64_t{spec.node.gpu_count};
+    if (gpus == 0)
+      return usage("--cpus-per-gpu counts GPUs, and this job has none: give -G or -g with it");
+    const std::uint64_t cpus = gpus * *r_.cpus_per_gpu;
+    const std::uint64_t each = (cpus + tasks_of_node() - 1) / tasks_of_node();
+    if (each > JobBounds::cpus_per_task_max)
+      return usage(format("--cpus-per-gpu={} makes {} CPUs for a task, at most {} are allowed",
+                          *r_.cpus_per_gpu, each, JobBounds::cpus_per_task_max));
+    spec.task.cpu_count = static_cast<std::uint32_t>(each);
+    return {};
+  }
+
+  Result<void> find_memory(JobSpec& spec) const {
+    spec.task.memory_bytes = 0;
+    spec.node.memory_bytes = r_.memory_per_node_bytes.value_or(0);
+    if (int{r_.memory_per_node_bytes.has_value()} + int{r_.memory_per_cpu_bytes.has_value()} +
+            int{r_.memory_per_gpu_bytes.has_value()} >
+        1)
+      return usage("--mem, --mem-per-cpu and --mem-per-gpu contradict each other: give one");
+    std::uint64_t bytes = 0;
+    if (r_.memory_per_cpu_bytes && !times(*r_.memory_per_cpu_bytes, spec.task.cpu_count, bytes))
+      return usage("--mem-per-cpu: more memory than any computer has");
+    if (r_.memory_per_gpu_bytes) {
+      const std::uint32_t gpus = std::max(spec.task.gpu_count, spec.node.gpu_count);
+      if (gpus == 0)
+        return usage("--mem-per-gpu counts GPUs, and this job has none: give -G or -g with it");
+      if (!times(*r_.memory_per_gpu_bytes, gpus, bytes))
+        return usage("--mem-per-gpu: more memory than any computer has");
+      if (spec.node.gpu_count > 0) {
+        spec.node.memory_bytes = bytes;
+        return {};
+      }
+    }
+    spec.task.memory_bytes = bytes;
+    return {};
+  }
+  static bool times(std::uint64_t each, std::uint64_t count, std::uint64_t& product) {
+    return !__builtin_mul_overflow(each, count, &product);
+  }
+
   /// A program speaks to one MPS daemon, and each of those serves one GPU.
   Result<void> find_compute(JobSpec& spec) const {
     spec.task.mps_percent = 0;
@@ -309,6 +381,8 @@ Result<void> resolve_shape(const ShapeRequest& request, JobSpec& spec) {
   ROTA_CHECK(check_range("--gpus-per-task", request.gpus_per_task, 0, B::gpus_per_task_max));
   ROTA_CHECK(check_range("--gpu-devices", request.gpu_devices, 1, B::gpus_per_task_max));
   ROTA_CHECK(check_range("--mig", request.mig_count, 1, B::gpus_per_task_max));
+  ROTA_CHECK(check_range("--cpus-per-gpu", request.cpus_per_gpu, 1, B::cpus_per_task_max));
+  ROTA_CHECK(check_range("--ntasks-per-gpu", request.tasks_per_gpu, 1, B::task_count_max));
   ROTA_CHECK(check_range("--cpus-per-task", request.cpus_per_task, 1, B::cpus_per_task_max));
   return Resolver(request).resolve(spec);
 }

@@ -29,6 +29,11 @@ struct ShapeRequest {
   std::uint8_t mps_percent = 0;                        // --mps=50; 0: as the part of the GPU is
   std::optional<std::uint32_t> cpus_per_task;          // -c
   std::optional<std::uint64_t> memory_per_node_bytes;  // --mem
+  std::optional<std::uint64_t> memory_per_cpu_bytes;   // --mem-per-cpu
+  std::optional<std::uint64_t> memory_per_gpu_bytes;   // --mem-per-gpu
+  std::optional<std::uint32_t> cpus_per_gpu;           // --cpus-per-gpu
+  std::optional<std::uint32_t> tasks_per_gpu;          // --ntasks-per-gpu
+  std::string gpu_type;                                // -G a100:4
 };
 
 /// Fills the counts of `spec`. Numbers that contradict each other are a usage error that says

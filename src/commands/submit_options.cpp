@@ -34,6 +34,10 @@ enum : int {
   id_tasks_per_node,
   id_cpus_per_task,
   id_memory,
+  id_memory_per_cpu,
+  id_memory_per_gpu,
+  id_cpus_per_gpu,
+  id_tasks_per_gpu,
   id_time,
   id_output,
   id_error,
@@ -66,6 +70,10 @@ enum : int {
   id_parsable,
   id_json,
   id_quiet,
+  id_strict,
+  id_slurm,
+  id_template,
+  id_input,
 };
 
 constexpr std::uint64_t mebibyte = 1 << 20;
@@ -76,8 +84,8 @@ constexpr auto table = std::to_array<Option>({
     {id_project, 'A', "project", "NAME", "project that the job belongs to", job, "account"},
     {id_queue, 'p', "queue", "NAME", "queue that the job goes through; default: the project's", job,
      "partition"},
-    {id_gpus, 'G', "gpus", "N", "GPUs of the whole job", job},
-    {id_gpus_per_node, 0, "gpus-per-node", "N", "GPUs on each node", job},
+    {id_gpus, 'G', "gpus", "N|TYPE:N", "GPUs of the whole job; a100:4: of this type", job},
+    {id_gpus_per_node, 0, "gpus-per-node", "N|TYPE:N", "GPUs on each node", job},
     {id_gpus_per_task, 'g', "gpus-per-task", "N",
      "GPUs of each task, or a share of one (0.5), or a share and a limit above it (0.25:0.8)", job,
      "gpu"},
@@ -97,6 +105,10 @@ constexpr auto table = std::to_array<Option>({
     {id_tasks_per_node, 0, "ntasks-per-node", "N", "tasks on each node", job},
     {id_cpus_per_task, 'c', "cpus-per-task", "N", "CPUs of each task; default: 1", job},
     {id_memory, 0, "mem", "SIZE", "memory on each node: MiB, or with a unit (32G)", job},
+    {id_memory_per_cpu, 0, "mem-per-cpu", "SIZE", "memory for each CPU, instead of --mem", job},
+    {id_memory_per_gpu, 0, "mem-per-gpu", "SIZE", "memory for each GPU, instead of --mem", job},
+    {id_cpus_per_gpu, 0, "cpus-per-gpu", "N", "CPUs for each GPU, instead of --cpus-per-task", job},
+    {id_tasks_per_gpu, 0, "ntasks-per-gpu", "N", "tasks for each GPU, instead of --ntasks", job},
     {id_nodelist, 'w', "nodelist", "NODES", "only these nodes: dgx[1-4],n7", job},
     {id_exclude, 'x', "exclude", "NODES", "not these nodes", job},
     {id_constraint, 'C', "constraint", "LIST",
@@ -112,6 +124,7 @@ constexpr auto table = std::to_array<Option>({
      job},
     {id_output, 'o', "output", "FILE", "file for the output; default: rota-%j.out", job},
     {id_error, 'e', "error", "FILE", "file for errors; default: the output's", job},
+    {id_input, 'i', "input", "FILE", "file that the job reads as its input; default: none", job},
     {id_directory, 'D', "chdir", "DIR", "working directory of the job; default: this one", job},
     {id_kind, 0, "kind", "KIND", "train (default), interactive or inference", job},
     {id_interactive, 0, "interactive", "", "the same as --kind=interactive: a person waits for it",
@@ -215,12 +228,18 @@ constexpr auto table = std::to_array<Option>({
      "browsers find these ports: yours, and those of the users named", job},
     {id_external_url, 0, "external-url", "LIST",
      "container=PORT[,authusers=A;B]: the same as --port=PORT --url=users:A,B", job},
+    {id_template, 0, "template", "NAME",
+     "options that the site or the project keeps under this name; all others win over them", job},
     {id_wrap, 0, "wrap", "COMMAND", "run this shell command line instead of a script",
      Scope::command_line},
-    {id_wait, 'W', "wait", "", "wait for the end of the job and return its exit code"},
+    {id_wait, 'W', "wait", "", "wait for the end of the job and return its exit code", job},
     {id_parsable, 'P', "parsable", "", "print only the job's number"},
     {id_json, 0, "json", "", "print the answer as JSON"},
     {id_quiet, 'Q', "quiet", "", "print only errors"},
+    {id_strict, 0, "strict", "", "an #SBATCH option that has no meaning here is an error"},
+    {id_slurm, 0, "slurm", "",
+     "as sbatch has it, and every script with #SBATCH lines: output goes to slurm-%j.out, and the "
+     "job finds srun"},
     verbose_option,
     help_option,
     usage_option,
@@ -252,83 +271,6 @@ Result<T> value_of(const Given& given, Result<T> parsed) {
 Result<std::uint32_t> count_from(const Given& given) {
   ROTA_TRY(const auto number, value_of(given, number_parse(given.value, UINT32_MAX)));
   return static_cast<std::uint32_t>(number);
-}
-
-bool is_decimal(std::string_view text) {
-  return !text.empty() && text != "." &&
-         text.find_first_not_of("0123456789.") == std::string_view::npos;
-}
-
-/// A number of GPUs, where people may also write what a later release will understand.
-Result<std::uint32_t> gpus_from(const Given& given) {
-  const std::string_view text = given.value;
-  if (const auto colon = text.find(':'); colon != std::string_view::npos)
-    return bad_value(
-        given,
-        is_decimal(text.substr(0, colon))
-            ? format("{}: a limit stands above a share of a GPU: -g 0.25:0.8", quoted(text))
-            : format("{}: choosing a GPU type is not available in this release; give a number",
-                     quoted(text)));
-  if (is_decimal(text) && text.find('.') != std::string_view::npos)
-    return bad_value(
-        given, format("{}: a share of a GPU is asked for by each task: -g {}", quoted(text), text));
-  return count_from(given);
-}
-
-/// "2" GPUs, or "0.5" of one, or "0.25:0.8": a quarter, and more while nobody else needs it.
-Result<void> apply_gpus_per_task(const Given& given, ShapeRequest& shape) {
-  shape.gpus_per_task.reset();
-  shape.gpu_share.reset();
-  shape.gpu_share_limit = 0;
-  const std::size_t colon = given.value.find(':');
-  const std::string first = given.value.substr(0, colon);
-  if (!is_decimal(first) || first.find('.') == std::string::npos) {
-    ROTA_TRY(shape.gpus_per_task, gpus_from(given));
-    return {};
-  }
-  ROTA_TRY(const std::int64_t amount,
-           value_of(given, decimal_parse(first, 6, UINT32_MAX * gpu_unit)));
-  if (colon != std::string::npos) {
-    ROTA_TRY(const std::int64_t limit,
-             value_of(given, decimal_parse(given.value.substr(colon + 1), 6, 1000 * gpu_unit)));
-    if (amount >= gpu_unit || limit < amount || limit > gpu_unit)
-      return bad_value(
-          given, format("{}: a limit is at least the share, and at most 1", quoted(given.value)));
-    shape.gpu_share_limit = static_cast<std::uint32_t>(limit);
-  }
-  if (amount % gpu_unit == 0) {
-    shape.gpus_per_task = static_cast<std::uint32_t>(amount / gpu_unit);
-  } else if (amount > gpu_unit) {
-    return bad_value(given,
-                     format("{}: more than one GPU is asked for in whole ones, or as a share "
-                            "of each of several: -g 0.5 --gpu-devices=3",
-                            quoted(given.value)));
-  } else {
-    shape.gpu_share = static_cast<std::uint32_t>(amount);
-  }
-  return {};
-}
-
-/// Rounded up: asking for little is not asking for nothing.
-Result<std::uint32_t> mebibytes_from(const Given& given, const std::string& text) {
-  ROTA_TRY(const std::uint64_t bytes, value_of(given, size_parse(text, mebibyte)));
-  const std::uint64_t mib = bytes / mebibyte + (bytes % mebibyte > 0 ? 1 : 0);
-  if (mib == 0) return bad_value(given, "no memory at all; leave it out, or give a size");
-  return static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(mib, std::uint64_t{JobBounds::gpu_memory_mib_max} + 1));
-}
-
-/// "20G", or "20G:30G": 20, and more while nobody else needs it.
-Result<void> apply_gpu_memory(const Given& given, ShapeRequest& shape) {
-  const std::size_t colon = given.value.find(':');
-  shape.gpu_memory_limit_mib = 0;
-  ROTA_TRY(shape.gpu_memory_mib, mebibytes_from(given, given.value.substr(0, colon)));
-  if (colon == std::string::npos) return {};
-  ROTA_TRY(shape.gpu_memory_limit_mib, mebibytes_from(given, given.value.substr(colon + 1)));
-  if (shape.gpu_memory_limit_mib < *shape.gpu_memory_mib)
-    return bad_value(given,
-                     format("{}: a limit is at least what is asked for", quoted(given.value)));
-  return {};
 }
 
 /// "4", or "4-8": at least 4, and up to 8 as they are free.
@@ -418,6 +360,10 @@ std::optional<std::uint32_t>& slot_of(int id, ShapeRequest& shape) {
       return shape.tasks;
     case id_tasks_per_node:
       return shape.tasks_per_node;
+    case id_tasks_per_gpu:
+      return shape.tasks_per_gpu;
+    case id_cpus_per_gpu:
+      return shape.cpus_per_gpu;
     default:
       return shape.cpus_per_task;
   }
@@ -426,14 +372,20 @@ std::optional<std::uint32_t>& slot_of(int id, ShapeRequest& shape) {
 Result<void> apply_count(const Given& given, ShapeRequest& shape) {
   const int id = given.option->id;
   const bool gpus = id == id_gpus || id == id_gpus_per_node;
-  ROTA_TRY(slot_of(id, shape), gpus ? gpus_from(given) : count_from(given));
+  ROTA_TRY(slot_of(id, shape), gpus ? gpus_from(given, shape) : count_from(given));
+  return {};
+}
+
+Result<void> apply_size(const Given& given, std::optional<std::uint64_t>& size) {
+  ROTA_TRY(size, value_of(given, size_parse(given.value, mebibyte)));
   return {};
 }
 
 Result<void> apply_text(const Given& given, SubmitOptions& options) {
   const int id = given.option->id;
-  ROTA_TRY(std::string text,
-           id == id_output || id == id_error ? pattern_from(given) : text_from(given));
+  ROTA_TRY(std::string text, id == id_output || id == id_error || id == id_input
+                                 ? pattern_from(given)
+                                 : text_from(given));
   switch (id) {
     case id_name:
       options.name = std::move(text);
@@ -449,6 +401,9 @@ Result<void> apply_text(const Given& given, SubmitOptions& options) {
       break;
     case id_error:
       options.error = std::move(text);
+      break;
+    case id_input:
+      options.input = std::move(text);
       break;
     case id_directory:
       options.directory = std::move(text);
@@ -487,6 +442,7 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
     case id_queue:
     case id_output:
     case id_error:
+    case id_input:
     case id_directory:
     case id_wrap:
       return apply_text(given, options);
@@ -507,7 +463,9 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
     case id_gpu_devices:
     case id_tasks:
     case id_tasks_per_node:
+    case id_tasks_per_gpu:
     case id_cpus_per_task:
+    case id_cpus_per_gpu:
       return apply_count(given, options.shape);
     case id_nodes:
       return apply_nodes(given, options.shape);
@@ -519,11 +477,12 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
       return apply_mig(given, options.shape);
     case id_mps:
       return apply_mps(given, options.shape);
-    case id_memory: {
-      ROTA_TRY(options.shape.memory_per_node_bytes,
-               value_of(given, size_parse(given.value, mebibyte)));
-      return {};
-    }
+    case id_memory:
+      return apply_size(given, options.shape.memory_per_node_bytes);
+    case id_memory_per_cpu:
+      return apply_size(given, options.shape.memory_per_cpu_bytes);
+    case id_memory_per_gpu:
+      return apply_size(given, options.shape.memory_per_gpu_bytes);
     case id_time: {
       ROTA_TRY(options.time_limit, value_of(given, time_limit_parse(given.value)));
       return {};
@@ -584,6 +543,16 @@ Result<void> apply(const Given& given, SubmitOptions& options) {
     case id_quiet:
       options.quiet = true;
       return {};
+    case id_template: {
+      ROTA_TRY(options.template_name, text_from(given));
+      return {};
+    }
+    case id_strict:
+      options.strict = true;
+      return {};
+    case id_slurm:
+      options.slurm = true;
+      return {};
     default:
       // Or one of every command: seen by program_main.
       return apply_container(given, options.image, options.container, options.sources);
@@ -608,6 +577,10 @@ Result<JobSpec> job_spec_from(const SubmitOptions& options, std::string_view def
     spec.time_limit_seconds = std::chrono::ceil<std::chrono::seconds>(*options.time_limit).count();
   }
   if (!options.nodes.empty()) spec.nodes.edit() = options.nodes;
+  if (const std::string& type = options.shape.gpu_type; !type.empty()) {
+    std::string& constraint = spec.nodes.edit().constraint;
+    constraint += (constraint.empty() ? "" : "&") + type;
+  }
   if (!options.topology.empty()) spec.topology.edit() = options.topology;
   if (options.segment > 0) spec.topology.edit().segment = options.segment;
   spec.image = options.image;

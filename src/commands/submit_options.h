@@ -32,6 +32,7 @@ struct SubmitOptions {
   std::uint32_t segment = 0;
   std::string output;
   std::string error;
+  std::string input;
   std::string directory;
   std::optional<std::string> wrap;
   std::string image;
@@ -45,6 +46,9 @@ struct SubmitOptions {
   bool json = false;
   bool wait = false;
   bool quiet = false;
+  std::string template_name;
+  bool strict = false;
+  bool slurm = false;  // --slurm
 };
 
 const Command& submit_command();
@@ -54,6 +58,12 @@ Result<void> apply(const Given& given, SubmitOptions& options);
 
 /// The options of a script's #ROTA lines, each with its place as origin. `name` is the script's.
 Result<std::vector<Given>> directive_options(const Directives& directives, std::string_view name);
+
+/// The same of a script's #SBATCH lines. What they say and we cannot do is in `lost`, each with its
+/// place.
+Result<std::vector<Given>> slurm_directive_options(const Directives& directives,
+                                                   std::string_view name,
+                                                   std::vector<std::string>& lost);
 
 /// Counts, name, project and limits of the job. `default_name` is used where none was given.
 Result<JobSpec> job_spec_from(const SubmitOptions& options, std::string_view default_name);

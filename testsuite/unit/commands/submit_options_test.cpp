@@ -25,6 +25,10 @@ std::string text_of(const JobSpec& spec) {
     text += format(", mig {}:{}", spec.task.mig_profile, spec.task.mig_count);
   if (spec.task.uses_mps()) text += ", mps " + mps_text(spec.task);
   if (spec.node.memory_bytes != 0) text += format(", {} bytes", spec.node.memory_bytes);
+  if (spec.task.cpu_count != 1 || spec.task.memory_bytes != 0)
+    text += format(", {} CPUs", spec.task.cpu_count);
+  if (spec.task.memory_bytes != 0) text += format(" and {} bytes", spec.task.memory_bytes);
+  if (spec.task.cpu_count != 1 || spec.task.memory_bytes != 0) text += " a task";
   if (spec.time_limit_seconds != 0) text += format(", {} s", spec.time_limit_seconds);
   if (spec.is_elastic()) text += format(", up to {} nodes", spec.node_count_max);
   if (!spec.requeue) text += ", no requeue";
@@ -366,10 +370,42 @@ TEST(SubmitOptions, PartsOfGpusWithALimitAbove) {
             "--gpu-memory: '30G:20G': a limit is at least what is asked for");
 }
 
-TEST(SubmitOptions, ValuesThatALaterReleaseWillKnow) {
-  EXPECT_EQ(
-      line("--gpus=a100:2"),
-      "--gpus: 'a100:2': choosing a GPU type is not available in this release; give a number");
+TEST(SubmitOptions, ATypeOfGpuIsAWishForNodes) {
+  const auto ends = [](const std::string& words, std::string_view end) {
+    EXPECT_TRUE(line(words).ends_with(end)) << line(words);
+  };
+  ends("--gpus=a100:2", " 2+0 GPUs, with 'a100'");
+  ends("--gpus-per-node=h100:8 -C lab|new", " 0+8 GPUs, with 'lab|new&h100'");
+  ends("-g v100:1", " 1+0 GPUs, with 'v100'");
+  ends("--gpus=a100:2 --gpus=4", " 4+0 GPUs");
+  EXPECT_EQ(line("--gpus=a|b:2"),
+            "--gpus: 'a|b:2': before the colon stands one type of GPU: a100:4");
+  EXPECT_EQ(line("--gpus=a100:x"), "--gpus: 'x' is no number; digits are needed, 0 to 4294967295");
+}
+
+TEST(SubmitOptions, WhatStandsForEachCpuOrGpu) {
+  const auto ends = [](const std::string& words, std::string_view end) {
+    EXPECT_TRUE(line(words).ends_with(end)) << line(words);
+  };
+  ends("-n 4 -c 8 --mem-per-cpu=2G", " 8 CPUs and 17179869184 bytes a task");
+  ends("-n 2 -g 2 --mem-per-gpu=1G", " 1 CPUs and 2147483648 bytes a task");
+  ends("-N 2 --gpus-per-node=4 --mem-per-gpu=1G", "0+4 GPUs, 4294967296 bytes");
+  ends("-n 2 -g 2 --cpus-per-gpu=6", " 12 CPUs a task");
+  ends("-N 1 --ntasks-per-node=3 --gpus-per-node=4 --cpus-per-gpu=4", " 6 CPUs a task");
+  ends("-G 8 --ntasks-per-gpu=1", " 8 tasks, 1+0 GPUs");
+  ends("-N 2 --gpus-per-node=4 --ntasks-per-gpu=2", " 2 nodes, 16 tasks, 0+4 GPUs");
+  EXPECT_EQ(line("--mem=1G --mem-per-cpu=1G"),
+            "--mem, --mem-per-cpu and --mem-per-gpu contradict each other: give one");
+  EXPECT_EQ(line("--mem-per-gpu=1G"),
+            "--mem-per-gpu counts GPUs, and this job has none: give -G or -g with it");
+  EXPECT_EQ(line("--cpus-per-gpu=1"),
+            "--cpus-per-gpu counts GPUs, and this job has none: give -G or -g with it");
+  EXPECT_EQ(line("-g 1 --cpus-per-gpu=1 -c 2"),
+            "--cpus-per-gpu and --cpus-per-task contradict each other: leave one out");
+  EXPECT_EQ(line("-n 2 -G 2 --ntasks-per-gpu=1"),
+            "--ntasks-per-gpu and --ntasks contradict each other: leave one out");
+  EXPECT_EQ(line("-c 1000 --mem-per-cpu=16000000T"),
+            "--mem-per-cpu: more memory than any computer has");
 }
 
 TEST(SubmitOptions, BadValuesNameTheOption) {
@@ -390,8 +426,8 @@ TEST(SubmitOptions, ErrorsInAScriptNameLineAndColumn) {
             "job.sh:1:7: --nodes: 'x' is no number; digits are needed, 0 to 4294967295");
   EXPECT_EQ(job("#ROTA -N 2 file\n", {}, ""), "job.sh:1:12: 'file' is not an option");
   EXPECT_EQ(job("#ROTA -N 2 file -n 2\n", {}, ""), "job.sh:1:12: 'file' is not an option");
-  EXPECT_EQ(job("#ROTA --wait\n", {}, ""),
-            "job.sh:1:7: '--wait' belongs on the command line, not in a script");
+  EXPECT_EQ(job("#ROTA --json\n", {}, ""),
+            "job.sh:1:7: '--json' belongs on the command line, not in a script");
   EXPECT_EQ(job("#ROTA -N 1 --\n", {}, ""), "job.sh:1:12: '--' has no meaning in a script");
   EXPECT_EQ(job("#ROTA -N\n#ROTA 2\n", {}, ""),
             "job.sh:1:7: option '-N' needs an argument: N[-MAX]")

@@ -44,22 +44,23 @@ std::string as_text(const Config& c) {
        << c.jobs_restarts_max << '|' << c.jobs_launch_backoff.count() << '|' << c.jobs_count_max
        << '|' << c.jobs_ended_kept << '|' << c.jobs_time_limit_default.count() << '|'
        << c.jobs_time_limit_max.count() << '|' << c.jobs_root_allowed << '|'
-       << c.jobs_slurm_environment << '|' << c.jobs_idle_window.count() << '|'
-       << c.jobs_interactive_idle_limit.count() << '|' << c.jobs_train_idle_limit.count() << '|'
-       << c.scheduler_reservations << '|' << c.scheduler_limit_assumed.count() << '|'
-       << c.scheduler_min_runtime_reclaim.count() << '|' << c.scheduler_min_runtime_preempt.count()
-       << '|' << c.scheduler_preemption_delay.count() << '|' << c.scheduler_consolidate_max << '|'
-       << c.scheduler_packing << '|' << c.scheduler_history_weight << '|'
-       << c.scheduler_history_window.count() << '|' << c.scheduler_history_half_life.count() << '|'
-       << c.node_name << '|' << c.node_listen << '|' << c.node_address << '|' << c.node_spool_dir
-       << '|' << c.node_nvml << '|' << c.node_cgroup << '|' << c.node_cgroup_parent << '|'
-       << c.node_close_gpus << '|' << c.node_burst_grace.count() << '|'
-       << c.node_session_linger.count() << '|' << c.node_unkillable_after.count() << '|'
-       << c.node_bind_memory << '|' << c.node_dcgm_dir << '|' << c.node_jobstats_dir << '|'
-       << c.node_mig_hold.count() << '|' << c.node_mig_strangers << '|' << c.node_mps_control << '|'
-       << c.node_container_runtime << '|' << c.node_container_gpus << '|'
-       << c.node_container_network << '|' << c.node_container_ipc << '|' << c.node_container_mounts
-       << '|' << c.node_container_start_limit.count() << '|' << c.node_docker_socket << '|'
+       << c.jobs_slurm_environment << '|' << c.jobs_template_dir << '|'
+       << c.jobs_idle_window.count() << '|' << c.jobs_interactive_idle_limit.count() << '|'
+       << c.jobs_train_idle_limit.count() << '|' << c.scheduler_reservations << '|'
+       << c.scheduler_limit_assumed.count() << '|' << c.scheduler_min_runtime_reclaim.count() << '|'
+       << c.scheduler_min_runtime_preempt.count() << '|' << c.scheduler_preemption_delay.count()
+       << '|' << c.scheduler_consolidate_max << '|' << c.scheduler_packing << '|'
+       << c.scheduler_history_weight << '|' << c.scheduler_history_window.count() << '|'
+       << c.scheduler_history_half_life.count() << '|' << c.node_name << '|' << c.node_listen << '|'
+       << c.node_address << '|' << c.node_spool_dir << '|' << c.node_nvml << '|' << c.node_cgroup
+       << '|' << c.node_cgroup_parent << '|' << c.node_close_gpus << '|'
+       << c.node_burst_grace.count() << '|' << c.node_session_linger.count() << '|'
+       << c.node_unkillable_after.count() << '|' << c.node_bind_memory << '|' << c.node_dcgm_dir
+       << '|' << c.node_jobstats_dir << '|' << c.node_mig_hold.count() << '|'
+       << c.node_mig_strangers << '|' << c.node_mps_control << '|' << c.node_container_runtime
+       << '|' << c.node_container_gpus << '|' << c.node_container_network << '|'
+       << c.node_container_ipc << '|' << c.node_container_mounts << '|'
+       << c.node_container_start_limit.count() << '|' << c.node_docker_socket << '|'
        << c.node_docker_runtime << '|' << c.node_podman << '|' << c.node_enroot << '|'
        << c.node_enroot_dir << '|' << c.node_enroot_user << '|' << c.node_container_kept_max << '|'
        << c.node_container_save_limit.count() << '|' << c.node_git_limit.count() << '|'
