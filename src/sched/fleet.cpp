@@ -334,10 +334,10 @@ void Fleet::count(NodeIndex index) {
                                  : resident.stay == Stay::promised ? -1
                                                                    : 0;
     const std::int64_t cpu = cpu_on(node, demand);
-    // Of a node that has lost or got some since, it has those that it was given.
-    const std::int64_t gpus = resident.spot.gpus.empty()
-                                  ? whole_gpus_on(node, demand)
-                                  : static_cast<std::int64_t>(resident.spot.gpus.size());
+    // Of a whole node that has lost or got some since, it has those that it was given.
+    const std::int64_t gpus = demand.whole_node && resident.stay != Stay::promised
+                                  ? std::ssize(resident.spot.gpus)
+                                  : whole_gpus_on(node, demand);
     node.cpu_idle -= taken * cpu;
     node.cpu_leaving += leaving * cpu;
     node.memory_idle -= taken * demand.memory_bytes;

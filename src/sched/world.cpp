@@ -31,6 +31,14 @@ bool can_stay(const SchedJob& job, const Task& task) {
   return stay_of(job, task.state) && !job.background && !task.leaves && task.spot.shared.empty();
 }
 
+/// For a whole node that has lost or got GPUs since, it is charged for those that it was given.
+Amount charge_of(const FleetNode& node, const Demand& demand, const Task& task) {
+  Amount charge = charge_on(node, demand);
+  if (demand.whole_node && task.state != TaskState::promised)
+    charge[Resource::gpu] = std::ssize(task.spot.gpus) * one_gpu;
+  return charge;
+}
+
 }  // namespace
 
 // ---- jobs ----
@@ -255,7 +263,7 @@ void World::attach(TaskRef ref) {
   if (const auto stay = stay_of(job, task.state))
     task.spot = fleet.put(ref, *stay, !firm, demand, std::move(task.spot));
   if (is_placed(task.state)) {
-    task.charge = charge_on(fleet.at(task.spot.node), demand);
+    task.charge = charge_of(fleet.at(task.spot.node), demand, task);
     if (!job.background) quotas.charge(job.project, task.charge, firm);
   } else if (task.state == TaskState::waiting) {
     task.charge = demand.charge(gpu_memory_least_);
@@ -325,7 +333,7 @@ void World::change_there(TaskRef ref, TaskState state, std::optional<TaskState> 
   task.state = state;
   task.evicted = evicted;
   if (!is_placed(task.state)) return;
-  task.charge = charge_on(fleet.at(task.spot.node), job.demand(ref.task));
+  task.charge = charge_of(fleet.at(task.spot.node), job.demand(ref.task), task);
   quotas.charge(job.project, task.charge, job.is_firm(ref.task));
 }
 

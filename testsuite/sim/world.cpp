@@ -89,6 +89,9 @@ World::World(Options options) : options_(options), random_(options.seed) {
       job.spec.preemptibility =
           job.spec.is_elastic() && chance(0.7) ? Preemptibility::semi : Preemptibility::no;
     if (job.spec.preemptibility == Preemptibility::by_kind) job.spec.background = chance(0.1);
+    if (job.spec.preemptibility == Preemptibility::by_kind && !job.spec.task.shares_gpus() &&
+        !job.spec.task.uses_mig() && chance(0.1))
+      job.spec.rules.edit().exclusive = true;
     job.spec.priority = static_cast<std::int32_t>(random(1, 3)) * 40;
     if (chance(0.3)) job.spec.grace_seconds = static_cast<std::int32_t>(random(0, 20));
     if (chance(0.15)) {

@@ -37,6 +37,8 @@ std::string World::check_engine() const {
     std::map<std::uint16_t, std::int64_t> mib;     // memory asked for is charged rounded up
     std::map<std::uint16_t, std::uint32_t> cuts;   // slices under instances
     std::vector<MigHolder> slots;
+    std::set<JobId> jobs;
+    JobId alone;  // that shall have it to itself
   };
   std::map<NodeId, Held> held;
   for (const auto& [id, job] : engine_->jobs()) {
@@ -60,6 +62,8 @@ std::string World::check_engine() const {
     for (const auto& part : job.last->placement) {
       Held& node = held[part.node];
       node.cpus += part.cpu_count;
+      node.jobs.insert(id);
+      if (job.spec.rules->exclusive) node.alone = id;
       node.memory += part.memory_bytes;
       if (!part.leaving) tasks += part.task_count;
       if (!nodes.insert(part.node).second)
@@ -112,6 +116,9 @@ std::string World::check_engine() const {
   for (const auto& [id, known] : engine_->nodes()) {
     const Held& node = held[id];
     const NodeView view = engine_->view(known);
+    if (node.alone && node.jobs.size() > 1)
+      return format("job {} shall have node {} to itself, and {} jobs are there", node.alone.value,
+                    id.value, node.jobs.size());
     if (view.cpus_held != node.cpus || view.memory_held_bytes != node.memory)
       return format("node {}: the CPUs or memory held do not add up", id.value);
     for (std::uint16_t gpu = 0; gpu < view.gpu_holders.size(); ++gpu) {
@@ -147,15 +154,24 @@ std::string World::check_projects() const {
     const std::int64_t gpus = engine_->scheduler().gpu_amount(spec);
     return spec.is_elastic() ? gpus / spec.node_count * spec.node_count_max : gpus;
   };
+  const auto add_waiting = [&](Sum& sum, const Job& job) {
+    const auto times = static_cast<std::int64_t>(engine_->times_in_line(job));
+    sum.waiting += times * gpus_of_all_nodes(job.spec);
+    // It counts for all GPUs of its nodes, some of which may be away.
+    const std::int64_t nodes = std::max(job.spec.node_count_max, job.spec.task_count);
+    if (job.spec.rules->exclusive)
+      sum.growth += times * nodes * options_.gpus_per_node * sched::one_gpu;
+  };
   std::map<std::string, Sum> sums;
   for (const auto& [id, job] : engine_->jobs()) {
     if (is_final(job.state) || is_ending(job.state) || job.spec.background) continue;
     Sum& sum = sums[job.spec.project];
     if (job.state == JobState::pending || job.state == JobState::suspended || job.spec.is_array())
-      sum.waiting +=
-          static_cast<std::int64_t>(engine_->times_in_line(job)) * gpus_of_all_nodes(job.spec);
+      add_waiting(sum, job);
     else if (job.spec.is_elastic())
-      sum.growth += gpus_of_all_nodes(job.spec);
+      sum.growth += job.spec.rules->exclusive
+                        ? job.spec.node_count_max * options_.gpus_per_node * sched::one_gpu
+                        : gpus_of_all_nodes(job.spec);
     for (const auto& part : job.last->placement) {
       if (part.leaving) continue;
       const std::int64_t gpus = part.gpu_amount();

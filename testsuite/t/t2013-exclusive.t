@@ -24,12 +24,12 @@ node=$(field "$alone" nodes)
 is "$(rinfo --json "$node" | jq '.nodes[0] | .cpus == .cpus_held')" true "and all CPUs"
 ok "it writes its environment" wait_for 10 test -s env.out
 like "$(cat env.out)" "SLURM_GPUS_ON_NODE=2|ROTA_GPUS_ON_NODE=2" "which tells it so"
-second=$(wait_for_ever --exclusive)
-is "$(state_of "$second")" PENDING "a second one finds no empty node"
-like "$(rqueue --noheader -j "$second" -o '%r: %{reason_detail}')" "Resources: .* with nobody else there: none of 2 nodes is empty" "which is why it waits"
 part=$(wait_for_ever -g 0.5)
 ok "a part of a GPU goes to the other node" wait_state "$part" RUNNING
 unlike "$(field "$part" nodes)" "^$node\$" "not beside it"
+second=$(wait_for_ever --exclusive)
+is "$(state_of "$second")" PENDING "a second one finds no empty node"
+like "$(rqueue --noheader -j "$second" -o '%r: %{reason_detail}')" "Resources: .* with nobody else there: none of 2 nodes is empty" "which is why it waits"
 rcancel "$alone"
 ok "when the first has ended the second starts" wait_state "$second" RUNNING
 rcancel "$second" "$part" "$small"

@@ -217,8 +217,11 @@ TEST(Exclusive, LivesWithGpusThatComeAndGo) {
   cluster.put(0, 4, 0);
   cluster.submit(Cluster::spec("other", 1));
   EXPECT_EQ(cluster.plan(), "");
+  EXPECT_EQ(cluster.held("default"), 3);
   cluster.put(0, 4, 2);
   EXPECT_EQ(cluster.plan(), "");
+  cluster.reload(alone);
+  EXPECT_EQ(cluster.held("default"), 3);
   cluster.end(alone);
   EXPECT_EQ(cluster.plan(), "other on n0 (1 GPUs, 1 CPUs)");
 }
