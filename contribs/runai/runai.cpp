@@ -206,7 +206,13 @@ Result<int> describe(const Program& program, const Asked& asked) {
   if (!job.reason.empty()) text += format("Reason: {}\n", job.reason);
   if (!job.displaced.empty()) text += format("Preempted: {}\n", job.displaced);
   if (job.expected_start) text += format("Expected start: {}\n", rfc3339(job.expected_start));
-  ROTA_CHECK(print(text));
+  std::string shown;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = text.find('\n', start);
+    shown += printable(text.substr(start, end - start)) + "\n";
+    start = end + 1;
+  }
+  ROTA_CHECK(print(shown));
   return exit_ok;
 }
 

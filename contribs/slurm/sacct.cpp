@@ -8,6 +8,7 @@
 #include "commands/job_filter.h"
 #include "commands/job_list.h"
 #include "commands/output.h"
+#include "commands/table.h"
 #include "common/clock.h"
 #include "common/format.h"
 #include "common/hostlist.h"
@@ -187,7 +188,8 @@ std::string line_of(const Wanted& wanted, const JobView* job, bool is_rule = fal
   std::string line;
   for (const Column& column : wanted.columns) {
     const bool is_last = &column == &wanted.columns.back();
-    std::string value = job == nullptr ? std::string(column.header) : column.field->text(*job);
+    std::string value =
+        job == nullptr ? std::string(column.header) : printable(column.field->text(*job));
     if (!wanted.delimiter.empty()) {
       line += value + (is_last && !wanted.last_too ? "" : wanted.delimiter);
       continue;

@@ -11,6 +11,7 @@
 #include "commands/job_list.h"
 #include "commands/output.h"
 #include "commands/sisters.h"
+#include "commands/table.h"
 #include "common/escape.h"
 #include "common/format.h"
 #include "common/hostlist.h"
@@ -58,7 +59,7 @@ class Block {
   explicit Block(bool is_one_line) : is_one_line_(is_one_line) {}
   void line(std::string_view text) {
     if (!text_.empty()) text_ += is_one_line_ ? " " : "\n   ";
-    text_ += text;
+    text_ += printable(text);
   }
   std::string take() const { return text_ + (is_one_line_ ? "\n" : "\n\n"); }
 

@@ -6,6 +6,7 @@
 #include "commands/job_filter.h"
 #include "commands/job_list.h"
 #include "commands/output.h"
+#include "commands/table.h"
 #include "common/format.h"
 #include "common/hostlist.h"
 #include "fields.h"
@@ -172,8 +173,9 @@ std::string line_of(const std::vector<Column>& columns, const JobView* job) {
   for (const Column& column : columns) {
     line += column.literal;
     if (column.field == nullptr) continue;
-    line += fitted(job == nullptr ? std::string(column.header) : column.field->text(*job),
-                   column.width, column.right);
+    line +=
+        fitted(job == nullptr ? std::string(column.header) : printable(column.field->text(*job)),
+               column.width, column.right);
   }
   while (line.ends_with(' ')) line.pop_back();
   return line + "\n";
