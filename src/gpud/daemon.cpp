@@ -20,7 +20,6 @@
 #include "gpud/share/driver.h"
 #include "gpud/share/driver_limit.h"
 #include "net/address.h"
-#include "net/client.h"
 #include "net/ticket.h"
 
 namespace rota::gpud {
@@ -85,6 +84,14 @@ Result<std::string> node_name(const Config& config) {
                         "underscores, with --name or node.name",
                         name)};
   return name;
+}
+
+Result<net::ConnectOptions> controller_options(const Config& config) {
+  net::ConnectOptions options;
+  options.address = config.controller_address;
+  options.munge_socket = config.munge_socket;
+  ROTA_TRY(options.peer_uid, uid_of(config.controller_user));
+  return options;
 }
 
 std::string public_address(const Config& config, const std::string& name, std::uint16_t port) {
@@ -248,11 +255,7 @@ Result<void> Daemon::listen() {
 }
 
 Result<void> Daemon::dial() {
-  ROTA_TRY(const std::uint32_t controller_uid, uid_of(config_.controller_user));
-  net::ConnectOptions options;
-  options.address = config_.controller_address;
-  options.munge_socket = config_.munge_socket;
-  options.peer_uid = controller_uid;
+  ROTA_TRY(const net::ConnectOptions options, controller_options(config_));
   link_.emplace(
       executor_, [executor = executor_, options] { return net::connect(executor, options); },
       link_events(), BackOff(config_.node_reconnect_max, std::random_device()()));

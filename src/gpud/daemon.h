@@ -12,6 +12,7 @@
 #include "gpud/logs.h"
 #include "gpud/mig/keeper.h"
 #include "gpud/shell.h"
+#include "net/client.h"
 #include "net/listener.h"
 
 namespace rota::gpud {
@@ -46,6 +47,9 @@ class Daemon {
   std::optional<Link> link_;
   std::unique_ptr<net::Listener> listener_;
 };
+
+/// How a node dials the controller, and as whom it expects that to run.
+Result<net::ConnectOptions> controller_options(const Config& config);
 
 /// Where commands reach a node: node.address; else the host it listens on, or its name when it
 /// listens on all. Port 0 stands for the port that was found free.
