@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "common/units.h"
 #include "common/version.h"
 #include "gpud/daemon.h"
+#include "gpud/hollow.h"
 
 namespace rota::gpud {
 namespace {
@@ -23,7 +25,7 @@ namespace asio = boost::asio;
 
 constexpr char usage_text[] =
     "Usage: rgpud [--config FILE] [--name NAME] [--controller HOST:PORT] [--check FILE]\n"
-    "             [--ready-fd N]\n"
+    "             [--ready-fd N] [--hollow N]\n"
     "Rota's node daemon: tells the controller what this node has, and runs its jobs here.\n"
     "\n"
     "  -c, --config FILE          configuration (default: $ROTA_CONFIG, then the system's "
@@ -34,8 +36,13 @@ constexpr char usage_text[] =
     "      --check FILE           check FILE and end: 0 if it is good\n"
     "      --ready-fd N           write the listening address to descriptor N once the controller\n"
     "                             has taken this node\n"
+    "      --hollow N             for measuring only: be N made-up nodes, NAME-0001 and so on, "
+    "that\n"
+    "                             take jobs and run nothing\n"
     "  -h, --help                 this text\n"
     "  -V, --version              the version\n";
+
+constexpr std::uint64_t hollow_max = 10'000;
 
 struct Flags {
   std::string config;
@@ -43,6 +50,7 @@ struct Flags {
   std::string name;
   std::string controller;
   int ready_fd = -1;
+  std::uint32_t hollow_count = 0;  // 0: a real node
 };
 
 int fail(const Error& error) {
@@ -57,6 +65,7 @@ std::optional<int> parse_flags(int argc, char** argv, Flags& flags) {
                                    {"name", required_argument, nullptr, 'n'},
                                    {"controller", required_argument, nullptr, 'a'},
                                    {"ready-fd", required_argument, nullptr, 'r'},
+                                   {"hollow", required_argument, nullptr, 'o'},
                                    {"help", no_argument, nullptr, 'h'},
                                    {"version", no_argument, nullptr, 'V'},
                                    {nullptr, 0, nullptr, 0}};
@@ -80,6 +89,13 @@ std::optional<int> parse_flags(int argc, char** argv, Flags& flags) {
         flags.ready_fd = static_cast<int>(*fd);
         break;
       }
+      case 'o': {
+        const auto count = number_parse(optarg, hollow_max);
+        if (!count) return fail(count.error()), 2;
+        if (*count == 0) return fail({Errc::invalid_argument, "--hollow 0: no node at all"}), 2;
+        flags.hollow_count = static_cast<std::uint32_t>(*count);
+        break;
+      }
       case 'h':
         std::fputs(usage_text, stdout);
         return 0;
@@ -98,13 +114,9 @@ std::optional<int> parse_flags(int argc, char** argv, Flags& flags) {
   return std::nullopt;
 }
 
-Result<void> run(Config config, int ready_fd) {
-  umask(077);
-  ROTA_TRY(const auto level, log::level_from(config.log_level));
-  ROTA_CHECK(log::open("rgpud", config.log_file, level));
-  asio::io_context io(1);
-  Daemon daemon(io.get_executor(), std::move(config), ready_fd);
-
+/// Until a signal ends it; `daemon` is a Daemon or HollowNodes.
+template <class Served>
+Result<void> serve(asio::io_context& io, Served& daemon) {
   asio::signal_set ends(io, SIGTERM, SIGINT);
   ends.async_wait([&daemon, &io](const boost::system::error_code& error, int number) {
     if (error) return;
@@ -126,6 +138,19 @@ Result<void> run(Config config, int ready_fd) {
   return {};
 }
 
+Result<void> run(Config config, const Flags& flags) {
+  umask(077);
+  ROTA_TRY(const auto level, log::level_from(config.log_level));
+  ROTA_CHECK(log::open("rgpud", config.log_file, level));
+  asio::io_context io(1);
+  if (flags.hollow_count > 0) {
+    HollowNodes nodes(io.get_executor(), std::move(config), flags.hollow_count, flags.ready_fd);
+    return serve(io, nodes);
+  }
+  Daemon daemon(io.get_executor(), std::move(config), flags.ready_fd);
+  return serve(io, daemon);
+}
+
 int main_of(int argc, char** argv) {
   Flags flags;
   if (const auto code = parse_flags(argc, argv, flags)) return *code;
@@ -144,7 +169,7 @@ int main_of(int argc, char** argv) {
   if (!config) return fail(config.error());
   if (!flags.name.empty()) config->node_name = flags.name;
   if (!flags.controller.empty()) config->controller_address = flags.controller;
-  if (const auto done = run(*std::move(config), flags.ready_fd); !done) {
+  if (const auto done = run(*std::move(config), flags); !done) {
     log::error("{}", done.error().message());
     return fail(done.error());
   }
