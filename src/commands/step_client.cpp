@@ -40,6 +40,8 @@ constexpr std::uint32_t preparing_max = 64;
 constexpr std::uint64_t window_all = 64 << 20;
 constexpr std::uint64_t window_min = 128 << 10;
 constexpr std::uint64_t window_max = 4 << 20;
+/// So many nodes are dialled at a time: munged has a line of limited length for those who ask it.
+constexpr int dialling_max = 32;
 constexpr Duration silence_limit = std::chrono::minutes(1);
 /// From SIGTERM to SIGKILL when a failed task ends the others.
 constexpr Duration kill_wait = std::chrono::seconds(10);
@@ -99,10 +101,8 @@ class StepClient : public std::enable_shared_from_this<StepClient> {
     asio::co_spawn(
         executor_, [self = shared_from_this()] { return self->heed_signals(); },
         net::log_end("signals"));
-    for (std::size_t i = 0; i < links_.size(); ++i)
-      asio::co_spawn(
-          executor_, [self = shared_from_this(), i] { return self->serve(i); },
-          net::log_end("step"));
+    dial(head_);  // first: it has the step's number, and hears the end whatever becomes of the rest
+    for (int i = 1; i < dialling_max; ++i) dial_next();
     const net::Deadline never = net::deadline_after(Duration::max());
     while (!is_over()) co_await changed_.wait(never);
     if (!failure_) program_.note(format("step {} has ended", number_));
@@ -157,15 +157,27 @@ class StepClient : public std::enable_shared_from_this<StepClient> {
 
   // ---- one node ----
 
+  void dial(std::size_t index) {
+    asio::co_spawn(
+        executor_, [self = shared_from_this(), index] { return self->serve(index); },
+        net::log_end("step"));
+  }
+  void dial_next() {
+    if (dialled_ == head_) ++dialled_;
+    if (dialled_ < links_.size()) dial(dialled_++);
+  }
+
   awaitable<void> serve(std::size_t index) {
     const proto::NodeTicket& to = where_.nodes[links_[index].node];
     if (to.address.empty()) {
+      dial_next();
       if (index == head_) is_head_lost_ = true;
       fail({Errc::node_unreachable, format("{}: the controller has lost it", to.node)});
       co_return;
     }
     net::ConnectOptions node = node_options(controller_, to.node, to.address, to.node_uid);
     auto connection = co_await net::connect(executor_, std::move(node));
+    dial_next();
     const bool ends_job = index == head_ && options_.ends_run;
     if (!connection && ends_job) is_head_lost_ = true;
     if (is_over() && !(connection && ends_job)) co_return changed_.notify();
@@ -570,7 +582,8 @@ class StepClient : public std::enable_shared_from_this<StepClient> {
   StepSinks sinks_;
   std::uint64_t window_;
   std::vector<Link> links_;
-  std::size_t head_ = 0;  // the link to the job's first node
+  std::size_t head_ = 0;     // the link to the job's first node
+  std::size_t dialled_ = 0;  // links before this one, and the head's
   std::vector<Task> tasks_;
   std::shared_ptr<InputPump> pump_;
   std::optional<StepPmix> pmix_;
