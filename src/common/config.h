@@ -64,7 +64,7 @@ struct Config {
   Duration jobs_time_limit_max{};
   bool jobs_root_allowed = false;
   bool jobs_slurm_environment = true;
-  std::string jobs_template_dir = ROTA_SYSCONFDIR "/rota/templates.d";
+  std::string jobs_template_dir = "/etc/rota/templates.d";
   Duration jobs_idle_window = std::chrono::seconds(30);
   Duration jobs_interactive_idle_limit{};
   Duration jobs_train_idle_limit{};

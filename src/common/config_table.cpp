@@ -281,7 +281,7 @@ constexpr std::array table{
     Row{{"jobs.slurm_environment", "bool", "true",
          "Whether jobs get SLURM_* variables beside ROTA_*"},
         BoolMember{&Config::jobs_slurm_environment}},
-    Row{{"jobs.template_dir", "string", ROTA_SYSCONFDIR "/rota/templates.d",
+    Row{{"jobs.template_dir", "string", "/etc/rota/templates.d",
          "Where rsubmit --template finds its files: NAME, or PROJECT/NAME; '' for no templates"},
         TextMember{&Config::jobs_template_dir, is_path_or_empty}},
     Row{{"jobs.idle_window", "duration", "30s",
