@@ -232,10 +232,13 @@ void Engine::run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, No
   release(job, *part, false, now);
   if (sched::start_failed_by_node(end) || end.cause == EndCause::gpu_failed)
     note_failure_on(job, nodes_.at(id), end);
-  // What happens to a job that is making way is its own doing only if it was over by itself.
+  // What happens to a job that is making way is its own doing only if it was over by itself. On
+  // several nodes that cannot be: the order may reach another one first, and a script ends with
+  // its steps there.
   const bool by_order = job.state == JobState::preempted &&
                         (end.cause == EndCause::cancelled || end.cause == EndCause::node_failed ||
-                         end.cause == EndCause::gpu_failed);
+                         end.cause == EndCause::gpu_failed ||
+                         (end.cause == EndCause::exited && last.nodes.size() > 1));
   if (job.state != JobState::completing && !by_order) {
     const bool goes_on = sched::ended_well(end) && staying_count(last.placement) > 0 &&
                          !(first_node && job.mode != LaunchMode::tasks);
@@ -246,8 +249,12 @@ void Engine::run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, No
     begin_ending(job);
     last.end = std::move(end);
     order_end_everywhere(job);
-  } else if (!last.end || sched::was_made_to_end(*last.end, end, job.cancel_requested)) {
-    last.end = std::move(end);
+  } else if (last.end && sched::was_made_to_end(*last.end, end, job.cancel_requested)) {
+    // How the first to report ended stays its code; why is another matter.
+    last.end->cause = end.cause;
+    last.end->detail = std::move(end.detail);
+  } else if (!last.end || (first_node && end.cause == last.end->cause)) {
+    last.end = std::move(end);  // the first node's, whoever is faster
   }
   if (last.placement.empty()) finish(job, now);
 }

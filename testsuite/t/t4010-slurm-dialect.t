@@ -182,7 +182,7 @@ run scancel "$job.0"
 like "$code:$(cat err)" "^1:scancel: error: $job.0: a step ends with its srun" "a step cannot be ended alone"
 
 # ---- what was ----
-is "$(sacct -n -P -j "$job" -o JobID,JobName,Account,State,ExitCode,NNodes,Timelimit)" "$job|looker|ml|CANCELLED|0:15|2|1-00:00:00" "sacct -n -P -o"
+like "$(sacct -n -P -j "$job" -o JobID,JobName,Account,State,ExitCode,NNodes,Timelimit)" "^$job\|looker\|ml\|CANCELLED\|[0-9]+:[0-9]+\|2\|1-00:00:00$" "sacct -n -P -o"
 like "$(sacct -X -u root --name looker -o jobid,state%15,elapsed)" "^ +JobID +State +Elapsed *
 -{12} -{15} -{10} *
 $job +CANCELLED +00:0" "columns have widths"

@@ -247,6 +247,31 @@ TEST(Engine, WhatEndsBecauseItsOtherNodeHeardFirstIsCancelled) {
   EXPECT_EQ(f.state(2), "COMPLETED") << "it was done before";
 }
 
+// The same for one that is put back, or preempted: it has not failed.
+TEST(Engine, WhatEndsBecauseItsOtherNodeMadeWayStartsAgain) {
+  Fixture f;
+  const NodeId n0 = f.join("n0"), n1 = f.join("n1");
+  for (const int code : {1, 0}) {
+    (void)f.submit(4, 2);
+    const std::uint64_t id = code == 1 ? 1 : 2;
+    f.orders();
+    proto::JobChangeRequest request;
+    request.verb = proto::JobVerb::requeue;
+    request.filter.jobs = {JobId{id}};
+    ASSERT_TRUE(f.engine.change({{1000, 1000, "u1000"}, false}, request, f.at));
+    f.end(n0, id, 0, code);
+    f.end(n1, id, 0, 0, EndCause::cancelled);
+    EXPECT_EQ(f.engine.find(JobId{id})->restarts, 1u);
+    EXPECT_FALSE(is_final(f.engine.find(JobId{id})->state)) << f.state(id);
+    JobFilter filter;
+    filter.jobs = {JobId{id}};
+    ASSERT_TRUE(f.engine.cancel({{1000, 1000, "u1000"}, false}, filter, 0, f.at));
+    f.orders();
+    f.end(n0, id, 1, 0, EndCause::cancelled);
+    f.end(n1, id, 1, 0, EndCause::cancelled);
+  }
+}
+
 TEST(Engine, OnlyTheOwnerOrAnAdministratorMayCancel) {
   Fixture f;
   f.join("n0");
