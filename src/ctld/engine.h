@@ -193,6 +193,7 @@ class Engine {
     std::string reason = "not heard from since the controller started";
     WallTime since;
     MonoTime heard;
+    std::optional<MonoTime> left;  // when its last session ended
     std::vector<GpuUsage> usage;
     std::map<JobId, std::optional<MonoTime>> jobs;  // that hold a part here, and since when
     /// Runs it has that nobody wants: their processes hold GPUs that are not on our books, so the
@@ -327,6 +328,7 @@ class Engine {
   void hold(const Job& job, const NodePart& part, Now now);
   void grow(Job& job, Placement parts, Now now);
   void shrink(Job& job, const sched::Eviction& eviction);
+  const Node* lost_beside(const Job& job, NodeId id, Now now) const;
   bool goes_on_without(const Job& job, const NodePart& part, const RunEnd& end) const;
   void lose_part(Job& job, const NodePart& part, const RunEnd& end, Now now);
   void note_started(Job& job, Now now);

@@ -164,6 +164,7 @@ void Engine::node_left(NodeId id, std::string reason, Now now) {
   Node& node = nodes_.at(id);
   if (!node.connected) return;
   node.connected = false;
+  node.left = now.mono;
   node.reason = std::move(reason);
   node.since = now.wall;
   node.usage.clear();
@@ -214,6 +215,17 @@ void Engine::note_started(Job& job, Now now) {
   last.start_failure.clear();
 }
 
+/// Another node of the job that is away, or was a moment ago: what the job does without it is not
+/// its own fault. One that has not come yet since the controller started may be well.
+const Engine::Node* Engine::lost_beside(const Job& job, NodeId id, Now now) const {
+  for (const NodePart& part : job.last->placement) {
+    const Node& node = nodes_.at(part.node);
+    if (part.node == id || !node.left) continue;
+    if (!node.connected || now.mono - *node.left < contact_patience) return &node;
+  }
+  return nullptr;
+}
+
 void Engine::run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, Now now) {
   order(id, proto::ForgetRun{run});
   if (Node& node = nodes_.at(id); node.unwanted.erase(run) > 0) update_usable(node);
@@ -225,6 +237,14 @@ void Engine::run_ended(NodeId id, RunId run, RunEnd end, WallTime start_time, No
   // A node that was lost does not say; then what it said before is all there is.
   if (!end.usage.empty()) note_usage(job, *part, end.usage);
   if (goes_on_without(job, *part, end)) return lose_part(job, *part, end, now);
+  // A step on a lost node fails, and its script with it.
+  if (!is_ending(job.state) && end.cause == EndCause::exited && !sched::ended_well(end))
+    if (const Node* lost = lost_beside(job, id, now)) {
+      end.cause = EndCause::node_failed;
+      end.detail = format("node {} was lost, and the job ended with {}", lost->identity.name,
+                          end.exit_signal != 0 ? format("signal {}", end.exit_signal)
+                                               : format("code {}", end.exit_code));
+    }
   LastRun& last = job.last.edit();
   const bool first_node = last.nodes.front() == id;
   if (run.growth == 0) last.start_time = std::max(last.start_time, start_time);

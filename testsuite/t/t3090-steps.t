@@ -169,7 +169,7 @@ is "$?" 69 "a node's rgpud that goes ends the step"
 like "$(cat err)" "rrun: .*the session with ${nodes[1]} ended" "and rrun says so"
 cluster_resume
 ok "its tasks go" wait_for 20 gone 'sleep 4356'
-ok "and the job" wait_state "$job" 'FAILED|CANCELLED' 30
+ok "and the job, by the node's failure" wait_state "$job" NODE_FAIL 30
 
 # ---- meeting ----
 rendezvous=$top_srcdir/testsuite/t/rendezvous.py

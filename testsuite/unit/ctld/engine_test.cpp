@@ -272,6 +272,28 @@ TEST(Engine, WhatEndsBecauseItsOtherNodeMadeWayStartsAgain) {
   }
 }
 
+// A step on the lost node fails, and its script with it: that is the node's failure.
+TEST(Engine, AScriptThatFailsWithoutOneOfItsNodesStartsAgain) {
+  Fixture f;
+  const NodeId n0 = f.join("n0"), n1 = f.join("n1");
+  (void)f.submit(4, 2);
+  f.orders();
+  f.engine.node_left(n1, "cut off", f.at);
+  f.end(n0, 1, 0, 69);
+  EXPECT_EQ(f.state(1), "COMPLETING");
+  EXPECT_EQ(f.engine.find(JobId{1})->last->end->detail,
+            "node n1 was lost, and the job ended with code 69");
+  f.join("n1");
+  f.end(n1, 1, 0, 0, EndCause::cancelled);
+  EXPECT_EQ(f.engine.find(JobId{1})->restarts, 1u);
+  // It was there all the time, or is back for long: then it is the job's own failure.
+  f.orders();
+  f.at.mono = f.at.mono + std::chrono::minutes(1);
+  f.end(n0, 1, 1, 69);
+  f.end(n1, 1, 1, 0, EndCause::cancelled);
+  EXPECT_EQ(f.state(1), "FAILED");
+}
+
 TEST(Engine, OnlyTheOwnerOrAnAdministratorMayCancel) {
   Fixture f;
   f.join("n0");
