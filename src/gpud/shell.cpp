@@ -130,7 +130,7 @@ void Shell::ended(RunId run, RunEnd end) {
 /// Epilogs that an rgpud before us owed. Runs of which there is no record were about to start.
 void Shell::run_left_over(const std::map<RunId, RunEnd>& ended, const std::set<RunId>& adopted) {
   for (const auto& [id, end] : ended)
-    prologs_.after(id, end, [this, id, end] {
+    prologs_.after(id, end, [this, id = id, end = end] {
       release(id);
       this->ended(id, end);
     });
