@@ -17,6 +17,7 @@
 #include "commands/input_pump.h"
 #include "commands/output.h"
 #include "commands/payload.h"
+#include "commands/watch.h"
 #include "common/escape.h"
 #include "common/format.h"
 #include "model/node.h"
@@ -607,15 +608,31 @@ class StepClient : public std::enable_shared_from_this<StepClient> {
 
 }  // namespace
 
+/// A script may be faster than the controller is to hear of its start, and than the job's other
+/// nodes are to be ready.
+static awaitable<Result<proto::TicketReply>> tickets_for(net::ConnectOptions controller,
+                                                         JobId job) {
+  proto::TicketRequest request;
+  request.job = job;
+  request.purpose = "step";
+  for (;;) {
+    auto frame =
+        co_await exchange(controller, proto::TicketRequest::number, proto::encode(request));
+    if (!frame) co_return frame.error();
+    auto where = net::reply_from<proto::TicketReply>(*frame);
+    if (where || where.error().code != Errc::job_not_started) co_return where;
+    const auto runs = [](const JobView& view) { return view.state != JobState::starting; };
+    auto started = co_await wait_for_job(controller, job, std::chrono::minutes(10), runs);
+    if (!started || started->state == JobState::pending) co_return where;
+  }
+}
+
 awaitable<Result<int>> run_step(net::ConnectOptions controller, StepOptions options,
                                 const Program& program, bool& is_job_over) {
   const auto executor = co_await asio::this_coro::executor;
-  proto::TicketRequest request;
-  request.job = options.job;
-  request.purpose = "step";
-  auto frame = co_await exchange(controller, proto::TicketRequest::number, proto::encode(request));
-  if (!frame) co_return frame.error();
-  ROTA_CO_TRY(auto where, net::reply_from<proto::TicketReply>(*frame));
+  auto reply = co_await tickets_for(controller, options.job);
+  if (!reply) co_return reply.error();
+  proto::TicketReply where = *std::move(reply);
   if (where.nodes.empty())
     co_return Error{Errc::job_ended, format("job {} has no nodes", options.job.value)};
   std::vector<StepNode> nodes;
