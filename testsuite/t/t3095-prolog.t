@@ -2,7 +2,7 @@
 # testsuite/t/t3095-prolog.t - the site's programs before and after each job: what they hear, when they run, and what
 # their failure means.
 . "$(dirname "$0")/lib.sh"
-plan 32
+plan 34
 cd "$test_dir" || exit 1
 chmod 777 .
 mkfifo never.in
@@ -129,6 +129,18 @@ is "$(state "$one")" drained "it is so after kill -9, too"
 rm "bad.$one"
 radmin node resume "$one" >/dev/null
 ok "until an administrator says otherwise" wait_for 30 is_state "$one" up
+
+# ---- a step that is faster than the other node ----
+touch "slow.$two"
+job=$(rsubmit --parsable -N 2 -w "$one,$two" -o "$test_dir/early.out" --wrap "echo begun >>$test_dir/early.out; rrun -N 2 -n 2 --mpi none true && echo both")
+first=$(rqueue --json -j "$job" | jq -r '.jobs[0].nodes[0]')
+begun() { grep -q begun early.out; }
+if [[ $first == "$one" ]]; then wait_for 30 begun; fi
+is "$(rqueue -n -j "$job" -o %T)" STARTING "while a node's prolog runs, a job is starting"
+rm "slow.$two"
+echo go >&9
+ok "and the step of its script waits for that" wait_for 30 grep -qx both early.out
+wait_state "$job" COMPLETED >/dev/null
 
 # ---- an epilog that fails ----
 touch bad.epilog
