@@ -30,14 +30,13 @@ enum : int {
   id_states,
   id_summarize,
   id_reasons,
-  id_exact,
   id_ignored,
 };
 
 constexpr auto here = Scope::command_line;
 constexpr auto table = std::to_array<Option>({
     {id_ignored, 'a', "all", "", "accepted: all queues are shown", here},
-    {id_exact, 'e', "exact", "", "accepted", here},
+    {id_ignored, 'e', "exact", "", "accepted", here},
     {id_format, 'o', "format", "FORMAT", "letters of what to print: %P %t %N", here},
     {id_noheader, 'h', "noheader", "", "print no header line", here},
     {id_long, 'l', "long", "", "more columns", here},
@@ -66,7 +65,6 @@ struct Wanted {
   std::vector<std::string> states;
   bool header = true;
   bool by_node = false;
-  bool by_state = true;
   bool down_only = false;
 };
 
@@ -240,7 +238,6 @@ Result<Wanted> wanted_from(const Arguments& arguments) {
         ROTA_CHECK(add_words(lower_case(given.value), wanted.states));
         break;
       case id_summarize:
-        wanted.by_state = false;
         wanted.format_text = "%#P %.5a %.10l %.16F %N";
         break;
       case id_reasons:

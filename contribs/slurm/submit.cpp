@@ -177,7 +177,7 @@ enum : int {
   id_state,
   id_signal,
   id_quiet,
-  id_whole,
+  id_batch,
   id_ignored,
   id_refused,
 };
@@ -185,7 +185,7 @@ enum : int {
 constexpr auto here = Scope::command_line;
 constexpr auto cancel_table = std::to_array<Option>({
     {id_account, 'A', "account", "LIST", "only jobs of these projects", here},
-    {id_whole, 'b', "batch", "", "signal the script alone", here},
+    {id_batch, 'b', "batch", "", "lost: all processes of a job hear its signals", here},
     {id_ignored, 'f', "full", "", "signal the script and its steps, as always here", here},
     {id_ignored, 'H', "hurry", "", "accepted", here},
     {id_ignored, 0, "ctld", "", "accepted", here},
@@ -211,13 +211,16 @@ constexpr Command cancel_command_here{.name = "scancel",
                                       .summary = "End jobs, or send them a signal.",
                                       .options = cancel_table};
 
-Result<int> cancel(Program&, Arguments arguments) {
+Result<int> cancel(Program& program, Arguments arguments) {
   std::vector<std::string> words;
   for (const Given& given : arguments.options) {
     if (given.option->id == id_ignored || given.option->id < option_own) continue;
     if (given.option->id == id_refused)
       return Error{Errc::usage, format("--{} is {}", given.option->name, given.option->help)};
-    if (given.option->id == id_whole) continue;
+    if (given.option->id == id_batch) {
+      program.say("--batch is lost: all processes of a job hear its signals");
+      continue;
+    }
     words.push_back(
         long_option(given.option->name == "account" ? "project" : given.option->name, given.value));
   }

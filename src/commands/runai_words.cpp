@@ -17,7 +17,6 @@ enum class Way : std::uint8_t {
   named,    // ours by the name in `text`
   dropped,  // it is so anyway
   lost,     // `text` says why
-  kind,     // --kind=text
   cpus,
   port,
   service,
@@ -188,9 +187,6 @@ class Submission {
         break;
       case Way::lost:
         lose(given, row.text);
-        break;
-      case Way::kind:
-        put("kind", row.text, given.word);
         break;
       case Way::pull:
         put("pull", "always", given.word);

@@ -14,7 +14,6 @@
 #include "commands/org_view.h"
 #include "commands/output.h"
 #include "commands/session.h"
-#include "common/clock.h"
 #include "common/escape.h"
 #include "common/format.h"
 #include "common/hostlist.h"
@@ -54,17 +53,13 @@ class Shown {
 Result<int> show_jobs(const Program& program, const Words& words, bool as_json) {
   JobFilter filter;
   for (const std::string& word : words) ROTA_CHECK(add_jobs(word, filter));
-  ROTA_TRY(const auto controller, controller_options(program));
+  ROTA_TRY(const auto jobs, jobs_matching(program, filter));
   Shown shown(as_json, "jobs");
   std::set<JobId> seen;
-  const proto::QueueRequest request{.filter = filter, .watch = false};
-  ROTA_CHECK(ask_stream<proto::QueueReply>(controller, request, [&](proto::QueueReply reply) {
-    fill_elapsed(reply.jobs, wall_now());
-    for (const JobView& job : reply.jobs) {
-      shown.add([&job](JsonWriter& json) { write_job(json, job); }, as_json ? "" : job_text(job));
-      seen.insert(job.id);
-    }
-  }));
+  for (const JobView& job : jobs) {
+    shown.add([&job](JsonWriter& json) { write_job(json, job); }, as_json ? "" : job_text(job));
+    seen.insert(job.id);
+  }
   ROTA_CHECK(shown.print());
   int code = exit_ok;
   for (const JobId id : filter.jobs) {

@@ -227,7 +227,6 @@ constexpr std::array<std::string_view, 1> alloc_synopses{"[OPTION...] [COMMAND [
 std::string_view help_of(const Row& row) {
   switch (row.way) {
     case Way::named:
-      return row.text;
     case Way::lost:
     case Way::refused:
       return row.text;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/assert.h"
+#include "proto/codec.h"
 
 namespace rota::gpud {
 
@@ -61,6 +62,32 @@ void Agent::apply(proto::LaunchRun launch) {
   run.launch.secrets.clear();
   run.launch.login = {};
   runs_.emplace(id, std::move(run));
+}
+
+template <class Order>
+Result<bool> Agent::take_as(const proto::Frame& frame) {
+  ROTA_TRY(auto order, proto::decode<Order>(frame.body));
+  apply(std::move(order));
+  return true;
+}
+
+Result<bool> Agent::take(const proto::Frame& frame) {
+  switch (frame.type) {
+    case proto::LaunchRun::number:
+      return take_as<proto::LaunchRun>(frame);
+    case proto::EndRun::number:
+      return take_as<proto::EndRun>(frame);
+    case proto::SignalRun::number:
+      return take_as<proto::SignalRun>(frame);
+    case proto::LimitRun::number:
+      return take_as<proto::LimitRun>(frame);
+    case proto::TellRun::number:
+      return take_as<proto::TellRun>(frame);
+    case proto::ForgetRun::number:
+      return take_as<proto::ForgetRun>(frame);
+    default:
+      return false;
+  }
 }
 
 void Agent::apply(const proto::EndRun& order) {

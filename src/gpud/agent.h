@@ -11,9 +11,11 @@
 #include <variant>
 #include <vector>
 
+#include "common/result.h"
 #include "common/time.h"
 #include "model/job.h"
 #include "model/node.h"
+#include "proto/frame.h"
 #include "proto/messages.h"
 
 namespace rota::gpud {
@@ -80,6 +82,8 @@ class Agent {
   std::vector<proto::RunReport> connected();
   void welcomed(const NodeSettings& settings);
 
+  /// An order about a run, as it came; false: it is about something else.
+  Result<bool> take(const proto::Frame& frame);
   void apply(proto::LaunchRun launch);
   void apply(const proto::EndRun& order);
   void apply(const proto::SignalRun& order);
@@ -109,6 +113,8 @@ class Agent {
   const NodeSettings& settings() const { return settings_; }
 
  private:
+  template <class Order>
+  Result<bool> take_as(const proto::Frame& frame);
   std::vector<std::uint32_t> pick_cpus(const proto::LaunchRun& launch);
   void report(const Run& run);
   void end(Run& run, const proto::EndRun& order);

@@ -175,28 +175,13 @@ void HollowNode::connected(std::shared_ptr<net::Connection> controller) {
   carry_out();
 }
 
-template <class Order>
-Result<void> HollowNode::apply(const proto::Frame& frame) {
-  ROTA_TRY(auto order, proto::decode<Order>(frame.body));
-  agent_.apply(std::move(order));
-  carry_out();
-  return {};
-}
-
 Result<void> HollowNode::received(const proto::Frame& frame) {
+  ROTA_TRY(const bool is_of_run, agent_.take(frame));
+  if (is_of_run) {
+    carry_out();
+    return {};
+  }
   switch (frame.type) {
-    case proto::LaunchRun::number:
-      return apply<proto::LaunchRun>(frame);
-    case proto::EndRun::number:
-      return apply<proto::EndRun>(frame);
-    case proto::SignalRun::number:
-      return apply<proto::SignalRun>(frame);
-    case proto::LimitRun::number:
-      return apply<proto::LimitRun>(frame);
-    case proto::TellRun::number:
-      return apply<proto::TellRun>(frame);
-    case proto::ForgetRun::number:
-      return apply<proto::ForgetRun>(frame);
     case proto::FetchImage::number:  // nothing is answered to these
     case proto::GpuHealthTaken::number:
     case proto::HealthOrder::number:

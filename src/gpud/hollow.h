@@ -63,8 +63,6 @@ class HollowNode {
   Link::Events link_events();
   void connected(std::shared_ptr<net::Connection> controller);
   Result<void> received(const proto::Frame& frame);
-  template <class Order>
-  Result<void> apply(const proto::Frame& frame);
   void carry_out();
   void carry_out_one(const AgentEffect& effect);
   void start(const proto::LaunchRun& launch);

@@ -428,31 +428,15 @@ void Shell::in_contact(MonoTime sent) {
               settings.fence_after_ms == 0 ? std::nullopt : std::optional<MonoTime>(sent + lease));
 }
 
-template <class Order>
-Result<void> Shell::apply(const proto::Frame& frame) {
-  ROTA_TRY(auto order, proto::decode<Order>(frame.body));
-  agent_.apply(std::move(order));
-  carry_out();
-  // From its launch on a run has its GPUs, whatever becomes of it.
-  if constexpr (std::is_same_v<Order, proto::LaunchRun>)
-    if (health_) health_->runs_changed(agent_.runs());
-  return {};
-}
-
 Result<void> Shell::received(const proto::Frame& frame) {
+  ROTA_TRY(const bool is_of_run, agent_.take(frame));
+  if (is_of_run) {
+    carry_out();
+    // From its launch on a run has its GPUs, whatever becomes of it.
+    if (health_ && frame.type == proto::LaunchRun::number) health_->runs_changed(agent_.runs());
+    return {};
+  }
   switch (frame.type) {
-    case proto::LaunchRun::number:
-      return apply<proto::LaunchRun>(frame);
-    case proto::EndRun::number:
-      return apply<proto::EndRun>(frame);
-    case proto::SignalRun::number:
-      return apply<proto::SignalRun>(frame);
-    case proto::LimitRun::number:
-      return apply<proto::LimitRun>(frame);
-    case proto::TellRun::number:
-      return apply<proto::TellRun>(frame);
-    case proto::ForgetRun::number:
-      return apply<proto::ForgetRun>(frame);
     case proto::FetchImage::number:
       return fetch_image(frame);
     case proto::GpuHealthTaken::number: {

@@ -84,8 +84,6 @@ class Shell {
   void ended(RunId run, RunEnd end);
   void run_left_over(const std::map<RunId, RunEnd>& ended, const std::set<RunId>& adopted);
   ImageKeeper::Options image_options();
-  template <class Order>
-  Result<void> apply(const proto::Frame& frame);
   void prepare(const proto::LaunchRun& launch, const Steps::Events::Groups& groups,
                Steps::Events::Prepared prepared);
   void prepare_mps(const proto::LaunchRun& launch, const Steps::Events::Groups& groups,
